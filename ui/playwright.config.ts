@@ -1,10 +1,14 @@
 import { existsSync } from 'node:fs';
 import { defineConfig } from '@playwright/test';
 
-const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
+  (path) => existsSync(path),
+);
 
 export default defineConfig({
   testDir: './tests',
+  // `*.test.ts` are unit tests, which vitest runs.
+  testMatch: '*.spec.ts',
   outputDir: '../target/ui/results',
   globalSetup: './tests/server.ts',
   // One server with one story: what a test changes, the next would see.
@@ -19,6 +23,9 @@ export default defineConfig({
     browserName: 'chromium',
     viewport: { width: 1440, height: 900 },
     locale: 'en-US',
-    launchOptions: { executablePath: process.env.LORELOOM_CHROMIUM ?? chromium, args: ['--no-sandbox'] },
+    launchOptions: {
+      executablePath: process.env.LORELOOM_CHROMIUM ?? chromium,
+      args: ['--no-sandbox'],
+    },
   },
 });

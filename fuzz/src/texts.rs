@@ -1,7 +1,7 @@
 //! Chats, notes, decorators, wrapped prompts and regex scripts.
 
 use loreloom_core::{
-    cards::{Grammar, split as split_block},
+    dialects::cards::{Grammar, split as split_block},
     regex_script::RegexScript,
     wrap::{Fields, Segment, WrapFormat, strip, unwrap, wrap},
 };

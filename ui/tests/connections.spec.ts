@@ -21,7 +21,13 @@ async function alone(run: (address: string) => Promise<void>): Promise<void> {
 }
 
 interface Listed {
-  items: { name: string; source: string; key: string; context: number | null; model: string | null }[];
+  items: {
+    name: string;
+    source: string;
+    key: string;
+    context: number | null;
+    model: string | null;
+  }[];
 }
 interface Routes {
   set: { routes: { models: string; connection: string }[]; features: Record<string, unknown> };
@@ -29,7 +35,11 @@ interface Routes {
 
 async function says(address: string, name: string): Promise<number> {
   const body = JSON.stringify({ model: name, messages: [{ role: 'user', content: 'Hello?' }] });
-  const answer = await fetch(`${address}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  const answer = await fetch(`${address}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  });
   await answer.text();
   return answer.status;
 }
@@ -42,10 +52,15 @@ test('a connection is set up, tried out, routed to, changed and removed', async 
     await page.getByLabel('Name', { exact: false }).first().fill('cloud');
     await page.getByLabel('Address').fill(upstream.address);
     await page.getByLabel(/^Where its key comes from/).fill('sk-not-a-source');
-    await page.getByLabel(/^Model/).first().fill('tale');
+    await page
+      .getByLabel(/^Model/)
+      .first()
+      .fill('tale');
     await page.getByLabel(/^Context size/).fill('16384');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await expect(page.locator('.connform').getByRole('alert')).toContainText('a key is named by its source');
+    await expect(page.locator('.connform').getByRole('alert')).toContainText(
+      'a key is named by its source',
+    );
     await expect(page.locator('.connform').getByRole('alert')).not.toContainText('sk-not');
     await page.getByLabel(/^Where its key comes from/).fill('');
     await page.locator('.connform').getByRole('button', { name: /^Test/ }).click();
@@ -66,7 +81,10 @@ test('a connection is set up, tried out, routed to, changed and removed', async 
     await page.getByLabel(/^Memories/).selectOption('cloud');
     await page.getByRole('button', { name: 'Save routes' }).click();
     await expect(page.locator('[data-notice]')).toContainText('Routes saved');
-    expect((await json<Routes>('/routes')).set).toEqual({ routes: [{ models: 'gpt-*', connection: 'cloud' }], features: { extractor: 'cloud' } });
+    expect((await json<Routes>('/routes')).set).toEqual({
+      routes: [{ models: 'gpt-*', connection: 'cloud' }],
+      features: { extractor: 'cloud' },
+    });
     await axe(page);
     await page.locator('.routes').scrollIntoViewIfNeeded();
     await shot(page, 'routes-light');
@@ -77,7 +95,10 @@ test('a connection is set up, tried out, routed to, changed and removed', async 
     await page.getByLabel(/^Context size/).fill('');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await expect(page.locator('.connform')).toHaveCount(0);
-    expect((await json<Listed>('/connections')).items[1]).toMatchObject({ context: null, model: 'tale' });
+    expect((await json<Listed>('/connections')).items[1]).toMatchObject({
+      context: null,
+      model: 'tale',
+    });
 
     await page.getByRole('button', { name: 'Remove route 1' }).click();
     await page.getByLabel(/^Memories/).selectOption('');
@@ -93,9 +114,26 @@ test('a connection is set up, tried out, routed to, changed and removed', async 
 
 test('connections and keys fit a narrow window, in the dark', async ({ page }) => {
   await alone(async (address) => {
-    await json('/connections/a-name-that-is-not-short-at-all', { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ url: 'https://models.of.a.long.name.example.com/compatible/v1', model: 'a-model-with-a-long-name-70b-instruct' }) });
-    await json('/routes', { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ routes: [{ models: 'gpt-*', connection: 'a-name-that-is-not-short-at-all' }] }) });
-    await json('/keys', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: 'phone', scopes: ['read', 'write', 'proxy', 'admin'] }) });
+    await json('/connections/a-name-that-is-not-short-at-all', {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        url: 'https://models.of.a.long.name.example.com/compatible/v1',
+        model: 'a-model-with-a-long-name-70b-instruct',
+      }),
+    });
+    await json('/routes', {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        routes: [{ models: 'gpt-*', connection: 'a-name-that-is-not-short-at-all' }],
+      }),
+    });
+    await json('/keys', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'phone', scopes: ['read', 'write', 'proxy', 'admin'] }),
+    });
     await theme(page, 'dark');
     await page.setViewportSize({ width: 390, height: 844 });
     await page.goto(`${address}/settings/models`);
@@ -132,7 +170,8 @@ test('a key is made, shown once and revoked after a question', async ({ page, co
     await axe(page);
     await page.locator('.madekey').scrollIntoViewIfNeeded();
     await shot(page, 'keys-light');
-    const look = async () => (await fetch(`${address}/api/v1/chats`, { headers: { 'x-loreloom-key': key } })).status;
+    const look = async () =>
+      (await fetch(`${address}/api/v1/chats`, { headers: { 'x-loreloom-key': key } })).status;
     expect(await look()).toBe(200);
     await page.reload();
     await expect(page.locator('.keylist li')).toContainText(['phone']);
@@ -150,25 +189,59 @@ test('a key is made, shown once and revoked after a question', async ({ page, co
 
 test('the chosen tab is in sight on a narrow screen', async ({ page }) => {
   await page.setViewportSize({ width: 380, height: 800 });
-  for (const [path, name] of [['/settings/server', 'Server'], ['/settings/models', 'Models'], ['/settings', 'This page']] as const) {
+  for (const [path, name] of [
+    ['/settings/server', 'Server'],
+    ['/settings/models', 'Models'],
+    ['/settings', 'This page'],
+  ] as const) {
     await page.goto(path);
     const tab = page.getByRole('tab', { name, selected: true });
     await expect(tab).toBeInViewport({ ratio: 1 });
   }
 });
 
-test('a turn costs what its connection says, and what went on without lore stands beside it', async ({ page }) => {
+test('a turn costs what its connection says, and what went on without lore stands beside it', async ({
+  page,
+}) => {
   await alone(async (address) => {
-    const put = (path: string, body: unknown) => json(path, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
-    await put('/connections/priced', { kind: 'offline', price: 1000, output_price: 1000, currency: 'EUR' });
-    const tell = (connection: string, body: unknown) => fetch(`${address}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', 'x-loreloom-chat': 'tale', 'x-loreloom-connection': connection }, body: JSON.stringify(body) }).then((answer) => answer.text());
-    await tell('priced', { model: 'offline', messages: [{ role: 'user', content: 'I come to the harbour.' }] });
+    const put = (path: string, body: unknown) =>
+      json(path, {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    await put('/connections/priced', {
+      kind: 'offline',
+      price: 1000,
+      output_price: 1000,
+      currency: 'EUR',
+    });
+    const tell = (connection: string, body: unknown) =>
+      fetch(`${address}/v1/chat/completions`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'x-loreloom-chat': 'tale',
+          'x-loreloom-connection': connection,
+        },
+        body: JSON.stringify(body),
+      }).then((answer) => answer.text());
+    await tell('priced', {
+      model: 'offline',
+      messages: [{ role: 'user', content: 'I come to the harbour.' }],
+    });
     await tell('priced', { messages: 7 });
     await page.goto(`${address}/dash?chat=tale`);
-    const figures = await json<{ items: { cost: { total: number } | null }[]; fail_opens: { reason: string }[] }>('/metrics/turns?chat=tale');
+    const figures = await json<{
+      items: { cost: { total: number } | null }[];
+      fail_opens: { reason: string }[];
+    }>('/metrics/turns?chat=tale');
     const total = figures.items[0]!.cost!.total;
     expect(total).toBeGreaterThan(0);
-    const shown = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: total < 0.1 ? 4 : 2 }).format(total);
+    const shown = new Intl.NumberFormat('en', {
+      minimumFractionDigits: 2,
+      maximumFractionDigits: total < 0.1 ? 4 : 2,
+    }).format(total);
     await expect(page.locator('.stats')).toContainText(`${shown} EUR`);
     await expect(page.locator('.bars .failmark')).toHaveCount(1);
     await expect(page.locator('.failopens li')).toContainText(figures.fail_opens[0]!.reason);
@@ -179,7 +252,10 @@ test('a turn costs what its connection says, and what went on without lore stand
     }
     // A connection without a price says so.
     const first = (await json<Listed>('/connections')).items[0]!.name;
-    await tell(first, { model: 'offline', messages: [{ role: 'user', content: 'I come to the harbour.' }] });
+    await tell(first, {
+      model: 'offline',
+      messages: [{ role: 'user', content: 'I come to the harbour.' }],
+    });
     await page.reload();
     await expect(page.locator('.stats')).toContainText('(1 turn without a price)');
     await expect(page.locator('.wtable tbody')).toContainText('no price');

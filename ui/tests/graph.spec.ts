@@ -7,7 +7,11 @@ interface Graph {
 
 test.beforeAll(async () => {
   await book('isles', [
-    { key: ['skerrymount'], comment: 'The skerry', content: 'Nobody but the boatswain-of-isles lands there.' },
+    {
+      key: ['skerrymount'],
+      comment: 'The skerry',
+      content: 'Nobody but the boatswain-of-isles lands there.',
+    },
     { key: ['boatswain-of-isles'], comment: 'The ferryman', content: 'He takes brinepay.' },
     { key: ['brinepay'], comment: 'Brinepay', content: 'It keeps.' },
     { key: ['nowhere'], comment: 'Left alone', content: 'Nothing names it.' },
@@ -17,10 +21,14 @@ test.afterAll(async () => {
   await fetch(`${url()}/api/v1/books/isles`, { method: 'DELETE' });
 });
 
-test('the graph shows what the server says, a choice explains its ties, and a focus narrows it', async ({ page }) => {
+test('the graph shows what the server says, a choice explains its ties, and a focus narrows it', async ({
+  page,
+}) => {
   const all = await json<Graph>('/graph?layers=mention&chat=demo&limit=120');
   await page.goto('/graph?layers=mention&chat=demo');
-  await expect(page.locator('.node')).toHaveCount(all.nodes.filter((node) => node.degree > 0).length);
+  await expect(page.locator('.node')).toHaveCount(
+    all.nodes.filter((node) => node.degree > 0).length,
+  );
   await expect(page.locator('.picture .edge')).toHaveCount(all.edges.length);
   await page.getByRole('link', { name: /^The ferryman,/ }).click();
   await expect(page.locator('.side')).toContainText('names its key “brinepay”');

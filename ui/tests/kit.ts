@@ -15,7 +15,8 @@ export const test = base.extend<{ faults: string[] }>({
       const faults: string[] = [];
       page.on('console', (message) => {
         // A refused answer is logged by the browser itself; tests that want one say so.
-        if (message.type() === 'error' && !/status of (404|409|412|422)/.test(message.text())) faults.push(`console: ${message.text()}`);
+        if (message.type() === 'error' && !/status of (404|409|412|422)/.test(message.text()))
+          faults.push(`console: ${message.text()}`);
       });
       page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
       page.on('dialog', (dialog) => {
@@ -23,10 +24,13 @@ export const test = base.extend<{ faults: string[] }>({
         void dialog.dismiss();
       });
       page.on('request', (request) => {
-        if (!request.url().startsWith(url()) && !request.url().startsWith('blob:')) faults.push(`request: ${request.url()}`);
+        if (!request.url().startsWith(url()) && !request.url().startsWith('blob:'))
+          faults.push(`request: ${request.url()}`);
       });
       await page.addInitScript(() => {
-        document.addEventListener('securitypolicyviolation', (event) => console.error(`refused: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
+        document.addEventListener('securitypolicyviolation', (event) =>
+          console.error(`refused: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`),
+        );
       });
       await use(faults);
       expect(faults).toEqual([]);
@@ -56,10 +60,34 @@ export async function json<T>(path: string, init?: RequestInit): Promise<T> {
 
 /** Imports a book made of entries and gives its id. */
 export async function book(id: string, entries: Record<string, unknown>[]): Promise<void> {
-  const world = { name: id, entries: Object.fromEntries(entries.map((entry, uid) => [uid, { uid, key: [], keysecondary: [], comment: '', content: '', constant: false, selective: false, order: 100, position: 0, disable: false, ...entry }])) };
+  const world = {
+    name: id,
+    entries: Object.fromEntries(
+      entries.map((entry, uid) => [
+        uid,
+        {
+          uid,
+          key: [],
+          keysecondary: [],
+          comment: '',
+          content: '',
+          constant: false,
+          selective: false,
+          order: 100,
+          position: 0,
+          disable: false,
+          ...entry,
+        },
+      ]),
+    ),
+  };
   // A test that failed before may have left it.
   await fetch(`${url()}/api/v1/books/${id}`, { method: 'DELETE' });
-  await json(`/books/import?id=${id}&file_name=${id}.json`, { method: 'POST', headers: { 'content-type': 'application/octet-stream' }, body: JSON.stringify(world) });
+  await json(`/books/import?id=${id}&file_name=${id}.json`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/octet-stream' },
+    body: JSON.stringify(world),
+  });
 }
 
 export async function axe(page: Page): Promise<void> {
@@ -67,7 +95,12 @@ export async function axe(page: Page): Promise<void> {
   await page.emulateMedia({ reducedMotion: 'reduce' });
   const { violations } = await new AxeBuilder({ page }).analyze();
   await page.emulateMedia({ reducedMotion: null });
-  expect(violations.map((one) => `${one.id}: ${one.nodes.map((node) => node.target.join(' ')).join(' | ')}: ${one.nodes[0]?.failureSummary}`)).toEqual([]);
+  expect(
+    violations.map(
+      (one) =>
+        `${one.id}: ${one.nodes.map((node) => node.target.join(' ')).join(' | ')}: ${one.nodes[0]?.failureSummary}`,
+    ),
+  ).toEqual([]);
 }
 
 export async function shot(page: Page, name: string): Promise<void> {
@@ -81,8 +114,19 @@ export async function theme(page: Page, name: 'light' | 'dark'): Promise<void> {
 
 /** What stands outside of the window, apart from boxes that scroll by themselves. */
 export const cutOff = (page: Page): Promise<string[]> =>
-  page.evaluate(() => [...document.querySelectorAll('main button, main a, main h1, main input, main select, main p')].filter((element) => {
-    const box = element.getBoundingClientRect();
-    if (box.width === 0 || element.closest('.sr, .seg, .batch, .pane table, .picture, .relline, .stripbox, .bars, .matrixbox') || getComputedStyle(element).visibility === 'hidden') return false;
-    return box.right > window.innerWidth + 1 || box.left < -1;
-  }).map((element) => element.outerHTML.slice(0, 120)));
+  page.evaluate(() =>
+    [...document.querySelectorAll('main button, main a, main h1, main input, main select, main p')]
+      .filter((element) => {
+        const box = element.getBoundingClientRect();
+        if (
+          box.width === 0 ||
+          element.closest(
+            '.sr, .seg, .batch, .pane table, .picture, .relline, .stripbox, .bars, .matrixbox',
+          ) ||
+          getComputedStyle(element).visibility === 'hidden'
+        )
+          return false;
+        return box.right > window.innerWidth + 1 || box.left < -1;
+      })
+      .map((element) => element.outerHTML.slice(0, 120)),
+  );

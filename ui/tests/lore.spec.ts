@@ -6,14 +6,19 @@ import { serve } from './server';
 
 test.beforeAll(async () => {
   await book('harbour', [
-    { key: ['lantern', 'café'], comment: 'The lantern', content: 'A lantern hangs over the harbour steps.' },
+    {
+      key: ['lantern', 'café'],
+      comment: 'The lantern',
+      content: 'A lantern hangs over the harbour steps.',
+    },
     { key: ['/rope(s)?/i'], comment: 'The rope', content: 'The rope is new.' },
     { key: ['北京'], comment: 'Far city', content: 'A city far away.' },
   ]);
 });
 
 test.afterAll(async () => {
-  for (const id of ['harbour', 'atlas']) await fetch(`${url()}/api/v1/books/${id}`, { method: 'DELETE' });
+  for (const id of ['harbour', 'atlas'])
+    await fetch(`${url()}/api/v1/books/${id}`, { method: 'DELETE' });
 });
 
 const open = async (page: import('@playwright/test').Page, title: string) => {
@@ -29,9 +34,13 @@ test('an entry is changed, saved and taken back', async ({ page }) => {
   await expect(page.locator('.savebar')).toContainText('1 change');
   await page.keyboard.press('Control+s');
   await expect(page.locator('[data-notice]')).toContainText('Saved “The lantern”');
-  const saved = await json<{ items: { id: string }[] }>('/lore/entries?f=book:harbour%20title:lantern');
+  const saved = await json<{ items: { id: string }[] }>(
+    '/lore/entries?f=book:harbour%20title:lantern',
+  );
   const id = encodeURIComponent(saved.items[0]!.id);
-  expect((await json<{ content: string }>(`/lore/entries/${id}`)).content).toBe('A lantern burns over the harbour steps.');
+  expect((await json<{ content: string }>(`/lore/entries/${id}`)).content).toBe(
+    'A lantern burns over the harbour steps.',
+  );
   await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
   await expect(page.locator('[data-notice]')).toContainText('Taken back');
   await expect(content).toHaveValue('A lantern hangs over the harbour steps.');
@@ -41,18 +50,32 @@ test('an entry is changed, saved and taken back', async ({ page }) => {
 
 test('each key says how often the stories have it', async ({ page }) => {
   // Two messages with the word that is a key, one of them with another that becomes one.
-  const messages = ['A Lantern hangs there.', 'Two lantern hooks, one oriel.', 'Nothing.'].map((content) => ({ role: 'user', content }));
-  await json('/chats', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ id: 'lamps', title: 'Lamps', messages }) });
+  const messages = ['A Lantern hangs there.', 'Two lantern hooks, one oriel.', 'Nothing.'].map(
+    (content) => ({ role: 'user', content }),
+  );
+  await json('/chats', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ id: 'lamps', title: 'Lamps', messages }),
+  });
   for (const name of ['light', 'dark'] as const) {
     await theme(page, name);
     await open(page, 'The lantern');
     const keys = page.getByRole('group', { name: 'Keys', exact: true });
-    await expect(keys.locator('.key', { hasText: 'lantern' }).locator('small')).toContainText('found in 2 messages of 1 story');
-    await expect(keys.locator('.key', { hasText: 'café' }).locator('small')).toContainText('found in 0 messages');
+    await expect(keys.locator('.key', { hasText: 'lantern' }).locator('small')).toContainText(
+      'found in 2 messages of 1 story',
+    );
+    await expect(keys.locator('.key', { hasText: 'café' }).locator('small')).toContainText(
+      'found in 0 messages',
+    );
     await page.getByLabel('Keys: add key', { exact: true }).fill('oriel');
     await page.keyboard.press('Enter');
-    await expect(keys.locator('.key', { hasText: 'oriel' }).locator('small')).toContainText('found in 1 message of 1 story');
-    await expect(page.locator('[data-frequency]')).toContainText('Numbers: messages a key is found in');
+    await expect(keys.locator('.key', { hasText: 'oriel' }).locator('small')).toContainText(
+      'found in 1 message of 1 story',
+    );
+    await expect(page.locator('[data-frequency]')).toContainText(
+      'Numbers: messages a key is found in',
+    );
     await axe(page);
     await shot(page, `entry-frequency-${name}`);
     await page.getByRole('button', { name: 'Discard' }).click();
@@ -93,10 +116,17 @@ test('two people change one entry: nothing is lost', async ({ page }) => {
   await open(page, 'The rope');
   await page.getByLabel('Content').fill('The rope is old.');
   const rows = await json<{ items: { id: string }[] }>('/lore/entries?f=book:harbour%20title:rope');
-  await json(`/lore/entries/${encodeURIComponent(rows.items[0]!.id)}`, { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ content: 'The rope is tarred.' }) });
+  await json(`/lore/entries/${encodeURIComponent(rows.items[0]!.id)}`, {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ content: 'The rope is tarred.' }),
+  });
   await page.getByRole('button', { name: /^Save/ }).click();
   await expect(page.getByRole('alert')).toContainText('Somebody else changed this entry');
-  await expect(page.locator('.review .raw')).toHaveText(['The rope is old.', 'The rope is tarred.']);
+  await expect(page.locator('.review .raw')).toHaveText([
+    'The rope is old.',
+    'The rope is tarred.',
+  ]);
   await page.getByRole('button', { name: 'Save mine over it' }).click();
   await expect(page.locator('[data-notice]')).toContainText('Saved');
   await expect(page.getByLabel('Content')).toHaveValue('The rope is old.');
@@ -125,7 +155,12 @@ test('many entries are changed at once, with a preview and one undo', async ({ p
 test('a dropped file is imported after its loss report', async ({ page }) => {
   await page.goto('/lore');
   await expect(page.locator('.vr').first()).toBeVisible();
-  const world = { name: 'Dropped world', entries: { 0: { uid: 0, key: ['gull'], comment: 'Gulls', content: 'Gulls know.', unheardOf: true } } };
+  const world = {
+    name: 'Dropped world',
+    entries: {
+      0: { uid: 0, key: ['gull'], comment: 'Gulls', content: 'Gulls know.', unheardOf: true },
+    },
+  };
   const data = await page.evaluateHandle((text) => {
     const transfer = new DataTransfer();
     transfer.items.add(new File([text], 'dropped world.json', { type: 'application/json' }));
@@ -154,7 +189,13 @@ test('a field of many entries is set at once, and taken back', async ({ page }) 
   const rows = await json<{ items: { order: number }[] }>('/lore/entries?f=book:harbour');
   expect(rows.items.map((row) => row.order)).toEqual([7, 7, 100]);
   await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
-  await expect.poll(async () => (await json<{ items: { order: number }[] }>('/lore/entries?f=book:harbour')).items.map((row) => row.order)).toEqual([100, 100, 100]);
+  await expect
+    .poll(async () =>
+      (await json<{ items: { order: number }[] }>('/lore/entries?f=book:harbour')).items.map(
+        (row) => row.order,
+      ),
+    )
+    .toEqual([100, 100, 100]);
 });
 
 test('an entry is tried on a stored story, and its findings are beside it', async ({ page }) => {
@@ -180,9 +221,13 @@ test('whom a book follows is changed, works at once and is taken back', async ({
   await shot(page, 'bindings-light');
   await page.locator('.ed').getByRole('button', { name: 'Save' }).click();
   await expect(page.locator('[data-notice]')).toContainText('Saved');
-  expect((await json<{ bindings: unknown[] }>('/books/harbour')).bindings).toEqual([{ to: 'character', name: 'Orla Venn' }]);
+  expect((await json<{ bindings: unknown[] }>('/books/harbour')).bindings).toEqual([
+    { to: 'character', name: 'Orla Venn' },
+  ]);
   await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
-  await expect.poll(async () => (await json<{ bindings: unknown[] }>('/books/harbour')).bindings).toEqual([{ to: 'everywhere' }]);
+  await expect
+    .poll(async () => (await json<{ bindings: unknown[] }>('/books/harbour')).bindings)
+    .toEqual([{ to: 'everywhere' }]);
   // The file is the browser's to save.
   const saved = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Export', exact: true }).click();
@@ -204,7 +249,10 @@ test('a book and its first entry are made', async ({ page }) => {
 test('a folder of notes is taken up, shown, and taken out again', async ({ page }) => {
   const before = process.env.LORELOOM_URL;
   const folder = mkdtempSync(join(tmpdir(), 'vault-'));
-  writeFileSync(join(folder, 'Gulls.md'), '---\ntags: [lorebook]\nkeys: [gull]\n---\nGulls know.\n');
+  writeFileSync(
+    join(folder, 'Gulls.md'),
+    '---\ntags: [lorebook]\nkeys: [gull]\n---\nGulls know.\n',
+  );
   const data = mkdtempSync(join(tmpdir(), 'loreloom-vaults-'));
   const server = await serve('serve', '--port', '0', '--data', data);
   process.env.LORELOOM_URL = server.address;
@@ -235,27 +283,46 @@ test('a folder of notes is taken up, shown, and taken out again', async ({ page 
 
 test('a file that is no book is refused in words', async ({ page }) => {
   await page.goto('/lore');
-  await page.locator('input[type=file]').setInputFiles({ name: 'no.json', mimeType: 'application/json', buffer: Buffer.from('{"what": 1}') });
+  await page.locator('input[type=file]').setInputFiles({
+    name: 'no.json',
+    mimeType: 'application/json',
+    buffer: Buffer.from('{"what": 1}'),
+  });
   await expect(page.getByRole('dialog').getByRole('alert')).toBeVisible();
   await expect(page.getByRole('button', { name: 'Import', exact: true })).toBeDisabled();
 });
 
 test('entries are moved into another book after a look, and taken back', async ({ page }) => {
-  await book('jetty', [{ key: ['plank'], comment: 'Plank', content: 'A plank.', sticky: 2 }, { key: ['rope'], comment: 'The rope', content: 'Another rope.' }]);
-  const titles = async (id: string) => (await json<{ items: { title: string }[] }>(`/lore/entries?f=book:${id}`)).items.map((one) => one.title);
+  await book('jetty', [
+    { key: ['plank'], comment: 'Plank', content: 'A plank.', sticky: 2 },
+    { key: ['rope'], comment: 'The rope', content: 'Another rope.' },
+  ]);
+  const titles = async (id: string) =>
+    (await json<{ items: { title: string }[] }>(`/lore/entries?f=book:${id}`)).items.map(
+      (one) => one.title,
+    );
   try {
     for (const name of ['light', 'dark'] as const) {
       await theme(page, name);
       await page.goto('/lore?f=book:jetty');
-      for (const title of ['Plank', 'The rope']) await page.locator('.vr', { hasText: title }).getByRole('checkbox').check();
+      for (const title of ['Plank', 'The rope'])
+        await page.locator('.vr', { hasText: title }).getByRole('checkbox').check();
       // The bar wraps, so that the table stays beside the panel and not under it.
       const box = async (of: string) => (await page.locator(of).boundingBox())!;
-      expect((await box('.batch')).x + (await box('.batch')).width).toBeLessThanOrEqual((await box('.lore > .ed')).x + 1);
-      expect((await box('.vr >> nth=0')).x + (await box('.vr >> nth=0')).width).toBeLessThanOrEqual((await box('.lore > .ed')).x + 1);
+      expect((await box('.batch')).x + (await box('.batch')).width).toBeLessThanOrEqual(
+        (await box('.lore > .ed')).x + 1,
+      );
+      expect((await box('.vr >> nth=0')).x + (await box('.vr >> nth=0')).width).toBeLessThanOrEqual(
+        (await box('.lore > .ed')).x + 1,
+      );
       await page.getByRole('button', { name: 'Move or copy…' }).click();
       await page.getByRole('dialog').getByRole('combobox').selectOption('harbour');
-      await expect(page.locator('[data-clashes]')).toContainText('The title of 1 entry is taken there: it stays where it is.');
-      await expect(page.getByRole('dialog')).toContainText('Everything they say has a place there.');
+      await expect(page.locator('[data-clashes]')).toContainText(
+        'The title of 1 entry is taken there: it stays where it is.',
+      );
+      await expect(page.getByRole('dialog')).toContainText(
+        'Everything they say has a place there.',
+      );
       await axe(page);
       await shot(page, `move-${name}`);
       expect(await titles('jetty')).toEqual(['Plank', 'The rope']);
@@ -273,7 +340,10 @@ test('entries are moved into another book after a look, and taken back', async (
 });
 
 test('what the linter found and what changed lately is one click away', async ({ page }) => {
-  await book('reeds', [{ key: ['reed'], comment: 'Reeds', content: 'Reeds grow here.' }, { comment: 'Unreachable', content: 'Nothing brings this in.' }]);
+  await book('reeds', [
+    { key: ['reed'], comment: 'Reeds', content: 'Reeds grow here.' },
+    { comment: 'Unreachable', content: 'Nothing brings this in.' },
+  ]);
   try {
     for (const name of ['light', 'dark'] as const) {
       await theme(page, name);
@@ -300,17 +370,29 @@ test('a wrong filter names its mistake', async ({ page }) => {
 });
 
 test('ten thousand entries scroll without a blank row', async ({ page }) => {
-  await book('atlas', Array.from({ length: 10_000 }, (_, at) => ({ key: [`place${at}`], comment: `Place ${String(at).padStart(5, '0')}`, content: `Place ${at} lies somewhere.` })));
+  await book(
+    'atlas',
+    Array.from({ length: 10_000 }, (_, at) => ({
+      key: [`place${at}`],
+      comment: `Place ${String(at).padStart(5, '0')}`,
+      content: `Place ${at} lies somewhere.`,
+    })),
+  );
   await page.goto('/lore?f=book:atlas');
   const grid = page.getByRole('grid');
   await expect(grid).toHaveAttribute('aria-rowcount', '10001');
   await expect(page.locator('.cnt')).toHaveText('10,000 entries');
   // The last page has come.
-  await expect.poll(async () => {
-    await grid.focus();
-    await page.keyboard.press('End');
-    return page.locator('#row-9999').textContent();
-  }, { timeout: 60_000 }).toContain('Place 09999');
+  await expect
+    .poll(
+      async () => {
+        await grid.focus();
+        await page.keyboard.press('End');
+        return page.locator('#row-9999').textContent();
+      },
+      { timeout: 60_000 },
+    )
+    .toContain('Place 09999');
   expect(await page.locator('.vr').count()).toBeLessThan(120);
   const box = page.locator('.vs');
   const blanks = await box.evaluate(async (element) => {
@@ -321,8 +403,10 @@ test('ten thousand entries scroll without a blank row', async ({ page }) => {
       await new Promise(requestAnimationFrame);
       const frame = element.getBoundingClientRect();
       const rows = [...element.querySelectorAll('.vr')].map((row) => row.getBoundingClientRect());
-      for (let y = frame.top + 5; y < frame.bottom - 5; y += 34) if (!rows.some((row) => row.top <= y && row.bottom >= y)) found += 1;
-      if ([...element.querySelectorAll('.vr')].some((row) => !row.textContent?.includes('Place'))) found += 1;
+      for (let y = frame.top + 5; y < frame.bottom - 5; y += 34)
+        if (!rows.some((row) => row.top <= y && row.bottom >= y)) found += 1;
+      if ([...element.querySelectorAll('.vr')].some((row) => !row.textContent?.includes('Place')))
+        found += 1;
     }
     return found;
   });
@@ -335,10 +419,18 @@ test('ten thousand entries scroll without a blank row', async ({ page }) => {
   await shot(page, 'lore-10000');
 });
 
-test('the history of an entry says who made each version, and the filter finds them', async ({ page }) => {
+test('the history of an entry says who made each version, and the filter finds them', async ({
+  page,
+}) => {
   await book('made', [{ key: ['heronsong'], comment: 'The heron', content: 'It sings.' }]);
-  await fetch(`${url()}/api/v1/lore/entries/made%2F0`, { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ content: 'It croaks.' }) });
-  await page.goto(`/lore/entry/${encodeURIComponent('made/0')}?tab=history&f=${encodeURIComponent('book:made by:hand')}`);
+  await fetch(`${url()}/api/v1/lore/entries/made%2F0`, {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ content: 'It croaks.' }),
+  });
+  await page.goto(
+    `/lore/entry/${encodeURIComponent('made/0')}?tab=history&f=${encodeURIComponent('book:made by:hand')}`,
+  );
   await expect(page.locator('.hist li .tag')).toHaveText(['by hand', 'from a file']);
   await expect(page.locator('.vr', { hasText: 'The heron' })).toBeVisible();
   await axe(page);

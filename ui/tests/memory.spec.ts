@@ -11,7 +11,17 @@ const before = process.env.LORELOOM_URL;
 let stop: () => void;
 
 test.beforeAll(async () => {
-  const server = await serve('serve', '--port', '0', '--deadline', '60000', '--data', DATA, '--char', 'Orla');
+  const server = await serve(
+    'serve',
+    '--port',
+    '0',
+    '--deadline',
+    '60000',
+    '--data',
+    DATA,
+    '--char',
+    'Orla',
+  );
   stop = server.stop;
   process.env.LORELOOM_URL = server.address;
   await remembered();
@@ -26,7 +36,9 @@ interface Records {
   items: { id: string; tier: string; active: boolean; fields: { content?: string } }[];
 }
 
-test('a memory is noted, edited, pinned, retired and taken back; the slider shows when it was known', async ({ page }) => {
+test('a memory is noted, edited, pinned, retired and taken back; the slider shows when it was known', async ({
+  page,
+}) => {
   const c = encodeURIComponent(CHAT);
   await page.goto(`/c/${c}/memory`);
   await page.getByLabel('Note something by hand').fill('Mira promised to bring the oil.');
@@ -41,7 +53,10 @@ test('a memory is noted, edited, pinned, retired and taken back; the slider show
   await expect(page.locator('output')).toHaveText(`#${end - 1}`);
   const at = new URL(page.url()).searchParams.get('at')!;
   const before = await json<Records>(`/chats/${c}/memory?at=${at}&who=Orla&limit=500`);
-  await expect(page.locator('.fact')).toHaveCount(before.items.filter((one) => ['memory', 'session_memory', 'contradiction'].includes(one.tier)).length);
+  await expect(page.locator('.fact')).toHaveCount(
+    before.items.filter((one) => ['memory', 'session_memory', 'contradiction'].includes(one.tier))
+      .length,
+  );
   await expect(page.locator('.fact', { hasText: 'Mira promised' })).toHaveCount(0);
   await page.keyboard.press('ArrowRight');
   await expect(page.locator('.fact', { hasText: 'Mira promised' })).toBeVisible();
@@ -68,7 +83,9 @@ test('settings are saved, work at once and are taken back', async ({ page }) => 
   await context.fill('4096');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.locator('[data-notice]')).toContainText('Settings saved');
-  expect((await json<{ effective: { context: number } }>('/settings')).effective.context).toBe(4096);
+  expect((await json<{ effective: { context: number } }>('/settings')).effective.context).toBe(
+    4096,
+  );
   await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
   await expect(context).toHaveValue('8192');
 });
@@ -77,7 +94,15 @@ for (const mode of ['light', 'dark'] as const) {
   test(`every tier of memory and the jobs open in ${mode} without a fault`, async ({ page }) => {
     test.setTimeout(400_000);
     await theme(page, mode);
-    const marks: Record<string, string> = { facts: '.fact', scenes: '.timeline li', arcs: '.board .cardx', state: '.statecards .cardx', relationships: '.relations .cardx', knowledge: '.matrix', summary: '.fact' };
+    const marks: Record<string, string> = {
+      facts: '.fact',
+      scenes: '.timeline li',
+      arcs: '.board .cardx',
+      state: '.statecards .cardx',
+      relationships: '.relations .cardx',
+      knowledge: '.matrix',
+      summary: '.fact',
+    };
     for (const tier of Object.keys(marks)) {
       await page.goto(`/c/${encodeURIComponent(CHAT)}/memory/${tier}`);
       await expect(page.locator(marks[tier]!).first()).toBeVisible();
@@ -92,15 +117,39 @@ for (const mode of ['light', 'dark'] as const) {
   });
 }
 
-test('a job shows what it asked, and the raw reply beside what was read from it', async ({ page }) => {
-  const job = { id: 7, chat: CHAT, kind: 'extract', state: 'failed', connection: 'c', done: 0, total: 0, attempts: 6, due: 1, error: 'the model gave no answer', created: 1, updated: 2, tokens: { questions: 2, asked: 1200, answered: 30 }, replies: [{ text: 'I think <b>the ferry</b> is late.', cut: true }], kept: ['The ferry is late.'] };
-  await page.route('**/api/v1/jobs?*', (route) => route.fulfill({ json: { items: [job], total: 1, next: null } }));
+test('a job shows what it asked, and the raw reply beside what was read from it', async ({
+  page,
+}) => {
+  const job = {
+    id: 7,
+    chat: CHAT,
+    kind: 'extract',
+    state: 'failed',
+    connection: 'c',
+    done: 0,
+    total: 0,
+    attempts: 6,
+    due: 1,
+    error: 'the model gave no answer',
+    created: 1,
+    updated: 2,
+    tokens: { questions: 2, asked: 1200, answered: 30 },
+    replies: [{ text: 'I think <b>the ferry</b> is late.', cut: true }],
+    kept: ['The ferry is late.'],
+  };
+  await page.route('**/api/v1/jobs?*', (route) =>
+    route.fulfill({ json: { items: [job], total: 1, next: null } }),
+  );
   for (const mode of ['light', 'dark'] as const) {
     await theme(page, mode);
     await page.goto('/jobs');
-    await expect(page.locator('.wtable tbody')).toContainText('1,200 asked, 30 answered, 2 questions');
+    await expect(page.locator('.wtable tbody')).toContainText(
+      '1,200 asked, 30 answered, 2 questions',
+    );
     await page.getByText('The model’s reply').click();
-    await expect(page.locator('.rawreplies pre')).toHaveText('I think <b>the ferry</b> is late. … and more');
+    await expect(page.locator('.rawreplies pre')).toHaveText(
+      'I think <b>the ferry</b> is late. … and more',
+    );
     await expect(page.locator('.rawreplies')).toContainText('The ferry is late.');
     await axe(page);
     await shot(page, `jobs-reply-${mode}`);
@@ -118,7 +167,9 @@ test('what was replaced is a chain, and several memories become one', async ({ p
   await page.goto(`/c/${c}/memory`);
   await page.getByLabel('Select “The harbour book').check();
   await page.getByLabel('Select “Halven kept').check();
-  await page.getByLabel('What the merged memory says').fill('Halven kept the light; somebody signs in his hand.');
+  await page
+    .getByLabel('What the merged memory says')
+    .fill('Halven kept the light; somebody signs in his hand.');
   await axe(page);
   await shot(page, 'memory-merge-light');
   await page.getByRole('button', { name: 'Merge', exact: true }).click();
@@ -128,12 +179,23 @@ test('what was replaced is a chain, and several memories become one', async ({ p
   await expect(page.locator('.fact', { hasText: 'The harbour book' })).toBeVisible();
 });
 
-test('memory of then is compared with now, a fact ends at a message, or was never true', async ({ page }) => {
+test('memory of then is compared with now, a fact ends at a message, or was never true', async ({
+  page,
+}) => {
   const tree = await json<{ nodes: { message: string; number: number }[] }>(`/chats/${c}/tree`);
-  const note = { owner: { chat: CHAT }, content: 'The tide turns at midnight.', receipts: tree.nodes.filter((node) => node.number === 5).map((node) => node.message) };
-  await json('/memory/records', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(note) });
+  const note = {
+    owner: { chat: CHAT },
+    content: 'The tide turns at midnight.',
+    receipts: tree.nodes.filter((node) => node.number === 5).map((node) => node.message),
+  };
+  await json('/memory/records', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(note),
+  });
   const fact = page.locator('.fact:not(.gone)', { hasText: 'The tide turns' });
-  const row = (mark: string) => page.locator(`.factrow.diff-${mark}`, { hasText: 'The tide turns' });
+  const row = (mark: string) =>
+    page.locator(`.factrow.diff-${mark}`, { hasText: 'The tide turns' });
   await page.goto(`/c/${c}/memory`);
   const slider = page.getByLabel('As of message');
   const to = async (number: number) => {
@@ -185,7 +247,10 @@ test('threads are ended and opened again on the board', async ({ page }) => {
   const card = page.locator('.lane.open .cardx', { hasText: 'Will Mira bring' });
   await card.getByRole('button', { name: 'It is over' }).click();
   await expect(page.locator('.lane.over .cardx', { hasText: 'Will Mira bring' })).toBeVisible();
-  await page.locator('.lane.over .cardx', { hasText: 'Will Mira bring' }).getByRole('button', { name: 'Open again' }).click();
+  await page
+    .locator('.lane.over .cardx', { hasText: 'Will Mira bring' })
+    .getByRole('button', { name: 'Open again' })
+    .click();
   await expect(card).toBeVisible();
 });
 
@@ -198,20 +263,32 @@ test('somebody is told something: the cell changes, and is taken back', async ({
   await shot(page, 'memory-reveal-light');
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
   await expect(page.getByRole('button', { name: /^Mira: knows\. Halven is alive/ })).toBeVisible();
-  const known = await json<{ items: { subject: string; kind: string; content: string }[] }>(`/chats/${c}/knowledge?who=Orla`);
-  expect(known.items.find((item) => item.subject === 'Mira' && item.content === 'Halven is alive.')?.kind).toBe('knows');
+  const known = await json<{ items: { subject: string; kind: string; content: string }[] }>(
+    `/chats/${c}/knowledge?who=Orla`,
+  );
+  expect(
+    known.items.find((item) => item.subject === 'Mira' && item.content === 'Halven is alive.')
+      ?.kind,
+  ).toBe('knows');
   await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
   await expect(cell).toBeVisible();
   // An empty cell is filled, too.
   await page.getByRole('button', { name: /^the excise men: nothing noted/ }).click();
   await page.getByRole('dialog').getByLabel('suspects').check();
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
-  await expect(page.getByRole('button', { name: /^the excise men: suspects\. Halven/ })).toBeVisible();
+  await expect(
+    page.getByRole('button', { name: /^the excise men: suspects\. Halven/ }),
+  ).toBeVisible();
 });
 
 test('a relationship that changed has a line of its history', async ({ page }) => {
   const id = encodeURIComponent('Orla→Mira');
-  const change = (descriptors: object[]) => json(`/memory/records/${id}`, { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ owner: { character: 'Orla' }, set: { descriptors } }) });
+  const change = (descriptors: object[]) =>
+    json(`/memory/records/${id}`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ owner: { character: 'Orla' }, set: { descriptors } }),
+    });
   await change([{ word: 'trusting', magnitude: 'medium' }]);
   await change([{ word: 'betrayed', magnitude: 'high' }]);
   await page.goto(`/c/${c}/memory/relationships`);
@@ -240,7 +317,9 @@ test('the palette finds memories', async ({ page }) => {
   await expect(page.locator('.side')).toContainText('Long-term memory');
 });
 
-test('people and things of memory are in the graph, and those without an entry are named', async ({ page }) => {
+test('people and things of memory are in the graph, and those without an entry are named', async ({
+  page,
+}) => {
   await page.goto(`/graph?chat=${c}`);
   await expect(page.getByRole('link', { name: /^Orla,/ })).toBeVisible();
   await expect(page.locator('.side')).toContainText('Names without an entry');
@@ -251,7 +330,11 @@ test('people and things of memory are in the graph, and those without an entry a
 
 test('who comes back after a while is told what happened before', async ({ page }) => {
   await page.addInitScript(() => {
-    if (!window.localStorage.getItem('loreloom.seen.harbour night')) window.localStorage.setItem('loreloom.seen.harbour night', `${Date.now() - 3 * 24 * 3_600_000} 8`);
+    if (!window.localStorage.getItem('loreloom.seen.harbour night'))
+      window.localStorage.setItem(
+        'loreloom.seen.harbour night',
+        `${Date.now() - 3 * 24 * 3_600_000} 8`,
+      );
   });
   await page.goto(`/c/${c}`);
   const dialog = page.getByRole('dialog');
@@ -272,7 +355,15 @@ test('who comes back after a while is told what happened before', async ({ page 
 test('at phone width every tier is whole', async ({ page }) => {
   test.setTimeout(400_000);
   await page.setViewportSize({ width: 390, height: 844 });
-  for (const tier of ['facts', 'scenes', 'arcs', 'state', 'relationships', 'knowledge', 'summary']) {
+  for (const tier of [
+    'facts',
+    'scenes',
+    'arcs',
+    'state',
+    'relationships',
+    'knowledge',
+    'summary',
+  ]) {
     await page.goto(`/c/${c}/memory/${tier}`);
     await expect(page.locator('.fact, .timeline li, .cardx, .matrix').first()).toBeVisible();
     await axe(page);

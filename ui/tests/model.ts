@@ -3,7 +3,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** `id` names its only model; with `error` it refuses every question in those words. */
-export async function model(reply = 'Somebody answers.', { id = 'm', error = '' } = {}): Promise<{ address: string; stop: () => void }> {
+export async function model(
+  reply = 'Somebody answers.',
+  { id = 'm', error = '' } = {},
+): Promise<{ address: string; stop: () => void }> {
   const server = createServer((request, response) => {
     let body = '';
     request.on('data', (data: Buffer) => (body += data.toString()));
@@ -20,13 +23,26 @@ export async function model(reply = 'Somebody answers.', { id = 'm', error = '' 
       }
       if ((JSON.parse(body || '{}') as { stream?: boolean }).stream) {
         response.setHeader('content-type', 'text/event-stream');
-        response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { role: 'assistant', content: reply } }] })}\n\n`);
-        response.end(`data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`);
+        response.write(
+          `data: ${JSON.stringify({ choices: [{ index: 0, delta: { role: 'assistant', content: reply } }] })}\n\n`,
+        );
+        response.end(
+          `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`,
+        );
         return;
       }
-      response.end(JSON.stringify({ choices: [{ index: 0, message: { role: 'assistant', content: reply }, finish_reason: 'stop' }] }));
+      response.end(
+        JSON.stringify({
+          choices: [
+            { index: 0, message: { role: 'assistant', content: reply }, finish_reason: 'stop' },
+          ],
+        }),
+      );
     });
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, stop: () => server.close() };
+  return {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    stop: () => server.close(),
+  };
 }

@@ -11,7 +11,7 @@ const CORPUS = [
   '<svg onload=alert(1)>',
   '</script><script>alert(1)</script>',
   '"><b id=injected>bold</b>',
-  "javascript:alert(1)",
+  'javascript:alert(1)',
   'data:text/html,<script>alert(1)</script>',
   '{{constructor.constructor("alert(1)")()}}',
   '{@html "<b id=injected>"}',
@@ -46,7 +46,13 @@ const CORPUS = [
 ];
 
 const inert = async (page: import('@playwright/test').Page) => {
-  const found = await page.evaluate(() => [...document.querySelectorAll('#injected, main img:not([src="/icon.svg"]), iframe, main style, base, meta[http-equiv], main script, object, embed, math, link[rel=stylesheet]:not([href^="/assets/"]), [onerror], [onload], [ontoggle], [onfocus], [href^="javascript:" i], [href^="data:" i], [action]')].map((element) => element.outerHTML.slice(0, 120)));
+  const found = await page.evaluate(() =>
+    [
+      ...document.querySelectorAll(
+        '#injected, main img:not([src="/icon.svg"]), iframe, main style, base, meta[http-equiv], main script, object, embed, math, link[rel=stylesheet]:not([href^="/assets/"]), [onerror], [onload], [ontoggle], [onfocus], [href^="javascript:" i], [href^="data:" i], [action]',
+      ),
+    ].map((element) => element.outerHTML.slice(0, 120)),
+  );
   expect(found).toEqual([]);
 };
 
@@ -65,24 +71,66 @@ const intact = async (page: import('@playwright/test').Page) => {
 };
 
 test('nothing that lore, cards or models say becomes markup', async ({ page }) => {
-  await book('xss', CORPUS.map((text, at) => ({ key: [text, `probe${at}`], comment: text, content: `${text} ${'long '.repeat(at)}` })));
+  await book(
+    'xss',
+    CORPUS.map((text, at) => ({
+      key: [text, `probe${at}`],
+      comment: text,
+      content: `${text} ${'long '.repeat(at)}`,
+    })),
+  );
   const said = CORPUS.map((text, at) => `${text} probe${at}`).join('\n\n');
   const asked = await fetch(`${url()}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model: CORPUS[0], messages: [{ role: 'system', content: said }, { role: 'assistant', name: CORPUS[0], content: said }, { role: 'user', name: '<b>Mira</b>', content: said }] }),
+    body: JSON.stringify({
+      model: CORPUS[0],
+      messages: [
+        { role: 'system', content: said },
+        { role: 'assistant', name: CORPUS[0], content: said },
+        { role: 'user', name: '<b>Mira</b>', content: said },
+      ],
+    }),
   });
   expect(asked.ok).toBe(true);
   await asked.text();
-  const chats = await expect.poll(async () => {
-    const all = await json<{ items: { id: string; title: string; turns: number }[] }>('/chats');
-    return all.items.find((one) => one.turns > 0 && one.title.includes('onerror') || one.id !== undefined && one.turns === 1)?.id ?? '';
-  }).not.toBe('').then(() => json<{ items: { id: string; turns: number }[] }>('/chats'));
+  const chats = await expect
+    .poll(async () => {
+      const all = await json<{ items: { id: string; title: string; turns: number }[] }>('/chats');
+      return (
+        all.items.find(
+          (one) =>
+            (one.turns > 0 && one.title.includes('onerror')) ||
+            (one.id !== undefined && one.turns === 1),
+        )?.id ?? ''
+      );
+    })
+    .not.toBe('')
+    .then(() => json<{ items: { id: string; turns: number }[] }>('/chats'));
   const chat = encodeURIComponent(chats.items[0]!.id);
   await page.goto(`/c/${chat}`);
   await expect(page.locator('.prose', { hasText: CORPUS[0]! }).first()).toBeVisible();
   await inert(page);
-  for (const path of [`/c/${chat}/tree`, `/c/${chat}/t/1/prompt`, `/c/${chat}/t/1/why`, `/c/${chat}/t/1/diff`, `/c/${chat}/t/1/raw`, '/lore?f=book:xss', '/lore/findings', '/lore/coverage', `/graph?chat=${chat}`, `/graph?chat=${chat}&view=list`, `/dash?chat=${chat}`, '/settings/slots', '/settings/models', '/welcome', '/replay', '/jobs', '/stories', '/history']) {
+  for (const path of [
+    `/c/${chat}/tree`,
+    `/c/${chat}/t/1/prompt`,
+    `/c/${chat}/t/1/why`,
+    `/c/${chat}/t/1/diff`,
+    `/c/${chat}/t/1/raw`,
+    '/lore?f=book:xss',
+    '/lore/findings',
+    '/lore/coverage',
+    `/graph?chat=${chat}`,
+    `/graph?chat=${chat}&view=list`,
+    `/dash?chat=${chat}`,
+    '/settings/slots',
+    '/settings/models',
+    '/welcome',
+    '/replay',
+    '/jobs',
+    '/stories',
+    '/history',
+  ]) {
     await page.goto(path);
     await expect(page.locator('h1').first()).toBeAttached();
     await page.waitForTimeout(300);
@@ -104,13 +152,34 @@ test('nothing that is remembered becomes markup, on any screen that shows it', a
   test.setTimeout(600_000);
   const data = mkdtempSync(join(tmpdir(), 'loreloom-xss-'));
   const before = process.env.LORELOOM_URL;
-  const server = await serve('serve', '--port', '0', '--deadline', '60000', '--data', data, '--char', 'Orla');
+  const server = await serve(
+    'serve',
+    '--port',
+    '0',
+    '--deadline',
+    '60000',
+    '--data',
+    data,
+    '--char',
+    'Orla',
+  );
   process.env.LORELOOM_URL = server.address;
   try {
     await remembered(` ${CORPUS.join(' ')}`);
     const chat = encodeURIComponent(CHAT);
-    const tiers = ['facts', 'scenes', 'arcs', 'state', 'relationships', 'knowledge', 'summary'].map((tier) => `/c/${chat}/memory/${tier}`);
-    for (const path of [...tiers, `/c/${chat}/memory?id=o2`, `/c/${chat}/memory/relationships?id=${encodeURIComponent('Orla→Mira')}`, `/c/${chat}/memory?find=rope`, `/graph?chat=${chat}`, `/graph?chat=${chat}&view=list`, '/stories', `/c/${chat}`]) {
+    const tiers = ['facts', 'scenes', 'arcs', 'state', 'relationships', 'knowledge', 'summary'].map(
+      (tier) => `/c/${chat}/memory/${tier}`,
+    );
+    for (const path of [
+      ...tiers,
+      `/c/${chat}/memory?id=o2`,
+      `/c/${chat}/memory/relationships?id=${encodeURIComponent('Orla→Mira')}`,
+      `/c/${chat}/memory?find=rope`,
+      `/graph?chat=${chat}`,
+      `/graph?chat=${chat}&view=list`,
+      '/stories',
+      `/c/${chat}`,
+    ]) {
       await page.goto(`${server.address}${path}`);
       await expect(page.locator('main')).toContainText('onerror');
       await inert(page);
@@ -121,8 +190,23 @@ test('nothing that is remembered becomes markup, on any screen that shows it', a
     await inert(page);
     await page.keyboard.press('Escape');
     await page.goto(`${server.address}/lore`);
-    const world = { name: CORPUS[0], entries: { 0: { uid: 0, key: [CORPUS[1]], comment: CORPUS[2], content: CORPUS[3], [CORPUS[0]!]: CORPUS[12] } } };
-    await page.locator('input[type=file]').setInputFiles({ name: '<img src=x onerror=alert(1)>.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify(world)) });
+    const world = {
+      name: CORPUS[0],
+      entries: {
+        0: {
+          uid: 0,
+          key: [CORPUS[1]],
+          comment: CORPUS[2],
+          content: CORPUS[3],
+          [CORPUS[0]!]: CORPUS[12],
+        },
+      },
+    };
+    await page.locator('input[type=file]').setInputFiles({
+      name: '<img src=x onerror=alert(1)>.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from(JSON.stringify(world)),
+    });
     await expect(page.getByRole('dialog')).toContainText('<img src=x onerror=alert(1)>.json');
     await inert(page);
     await page.getByLabel('Id of the new book').fill('probe');
@@ -147,32 +231,90 @@ test('nothing that is remembered becomes markup, on any screen that shows it', a
   }
 });
 
-test('names of books, stories, people, folders, models and connections, and what fails, stay text', async ({ page }) => {
+test('names of books, stories, people, folders, models and connections, and what fails, stay text', async ({
+  page,
+}) => {
   test.setTimeout(600_000);
   const [image, script] = [CORPUS[0]!, CORPUS[2]!];
   const data = mkdtempSync(join(tmpdir(), 'loreloom-names-'));
   const folder = join(data, image);
   mkdirSync(folder);
-  writeFileSync(join(folder, `${image}.md`), `---\ntags: [lorebook]\nkeys: ["${image}"]\n---\n${CORPUS.slice(0, 12).join('\n')}\n`);
+  writeFileSync(
+    join(folder, `${image}.md`),
+    `---\ntags: [lorebook]\nkeys: ["${image}"]\n---\n${CORPUS.slice(0, 12).join('\n')}\n`,
+  );
   const before = process.env.LORELOOM_URL;
   const upstream = await model(image, { id: script, error: CORPUS.slice(0, 13).join(' ') });
   const config = join(data, 'loreloom.toml');
-  writeFileSync(config, `[connections."${image}"]\nurl = "${upstream.address}"\nmodel = "${script}"\n\n[features]\nwriter = "${image}"\nextractor = { connection = "${image}", model = "m" }\n`);
-  const server = await serve('serve', '--port', '0', '--deadline', '60000', '--data', join(data, 'store'), '--config', config, '--char', image);
+  writeFileSync(
+    config,
+    `[connections."${image}"]\nurl = "${upstream.address}"\nmodel = "${script}"\n\n[features]\nwriter = "${image}"\nextractor = { connection = "${image}", model = "m" }\n`,
+  );
+  const server = await serve(
+    'serve',
+    '--port',
+    '0',
+    '--deadline',
+    '60000',
+    '--data',
+    join(data, 'store'),
+    '--config',
+    config,
+    '--char',
+    image,
+  );
   process.env.LORELOOM_URL = server.address;
-  const post = (path: string, body: unknown, method = 'POST') => json<{ id?: string }>(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  const post = (path: string, body: unknown, method = 'POST') =>
+    json<{ id?: string }>(path, {
+      method,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
   try {
-    await post('/chats', { id: 'probe', title: 'x', messages: Array.from({ length: 8 }, (_, at) => ({ role: at % 2 ? 'assistant' : 'user', name: image, content: CORPUS[at] })) });
+    await post('/chats', {
+      id: 'probe',
+      title: 'x',
+      messages: Array.from({ length: 8 }, (_, at) => ({
+        role: at % 2 ? 'assistant' : 'user',
+        name: image,
+        content: CORPUS[at],
+      })),
+    });
     await post('/chats/probe', { title: image }, 'PATCH');
     await post('/books', { id: 'named', name: image });
     await post('/vaults', { name: 'folder', folder });
-    for (const text of CORPUS) await post('/memory/records', { owner: { character: image }, kind: 'fact', content: `${text} onerror` });
+    for (const text of CORPUS)
+      await post('/memory/records', {
+        owner: { character: image },
+        kind: 'fact',
+        content: `${text} onerror`,
+      });
     // A job that the model refuses in these words.
-    await post('/chats/probe/messages', { role: 'assistant', name: image, content: 'And so it went.' }).catch(() => undefined);
+    await post('/chats/probe/messages', {
+      role: 'assistant',
+      name: image,
+      content: 'And so it went.',
+    }).catch(() => undefined);
     await page.goto(`${server.address}/lore`);
     await expect(page.locator('.books')).toContainText(image);
     await expect(page.locator('.vr', { hasText: 'onerror' }).first()).toBeVisible();
-    for (const path of ['/lore', '/c/probe', '/c/probe/tree', `/c/probe/memory?who=${encodeURIComponent(image)}`, '/stories', '/jobs', '/history', '/settings/models', '/settings/weaving', '/settings/slots', '/welcome', '/graph?chat=probe', '/lore/coverage', '/lore/findings', '/dash?chat=probe']) {
+    for (const path of [
+      '/lore',
+      '/c/probe',
+      '/c/probe/tree',
+      `/c/probe/memory?who=${encodeURIComponent(image)}`,
+      '/stories',
+      '/jobs',
+      '/history',
+      '/settings/models',
+      '/settings/weaving',
+      '/settings/slots',
+      '/welcome',
+      '/graph?chat=probe',
+      '/lore/coverage',
+      '/lore/findings',
+      '/dash?chat=probe',
+    ]) {
       await page.goto(`${server.address}${path}`);
       await expect(page.locator('h1').first()).toBeAttached();
       await page.waitForTimeout(300);
@@ -201,14 +343,41 @@ test('names of books, stories, people, folders, models and connections, and what
   }
 });
 
-test('a title of a megabyte breaks nothing, and half a surrogate is refused in words', async ({ page }) => {
+test('a title of a megabyte breaks nothing, and half a surrogate is refused in words', async ({
+  page,
+}) => {
   test.setTimeout(600_000);
   const huge = 'Wide word '.repeat(100_000);
-  await book('huge', [{ key: ['causeway', 'k'.repeat(5000)], comment: huge, content: `It is long. ${'no_break'.repeat(2000)}` }]);
+  await book('huge', [
+    {
+      key: ['causeway', 'k'.repeat(5000)],
+      comment: huge,
+      content: `It is long. ${'no_break'.repeat(2000)}`,
+    },
+  ]);
   try {
-    const asked = await fetch(`${url()}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', 'x-loreloom-chat': 'huge' }, body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: `The causeway? ${'x'.repeat(20_000)}` }] }) });
+    const asked = await fetch(`${url()}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-loreloom-chat': 'huge' },
+      body: JSON.stringify({
+        model: 'm',
+        messages: [{ role: 'user', content: `The causeway? ${'x'.repeat(20_000)}` }],
+      }),
+    });
     await asked.text();
-    for (const path of ['/lore?f=book:huge', '/c/huge', '/c/huge/tree', '/c/huge/t/1/prompt', '/c/huge/t/1/why', '/graph?chat=huge', '/graph?chat=huge&view=list', '/dash?chat=huge', '/lore/coverage', '/stories', '/settings/slots']) {
+    for (const path of [
+      '/lore?f=book:huge',
+      '/c/huge',
+      '/c/huge/tree',
+      '/c/huge/t/1/prompt',
+      '/c/huge/t/1/why',
+      '/graph?chat=huge',
+      '/graph?chat=huge&view=list',
+      '/dash?chat=huge',
+      '/lore/coverage',
+      '/stories',
+      '/settings/slots',
+    ]) {
       await page.goto(path);
       await expect(page.locator('h1').first()).toBeAttached();
       await page.waitForTimeout(400);
@@ -220,12 +389,27 @@ test('a title of a megabyte breaks nothing, and half a surrogate is refused in w
     await intact(page);
     await shot(page, 'huge-title');
     // JSON can name half of a pair; no text of the server's can hold it.
-    const refused = await fetch(`${url()}/api/v1/books/huge`, { method: 'PATCH', headers: { 'content-type': 'application/json' }, body: '{"name":"\\ud800"}' });
+    const refused = await fetch(`${url()}/api/v1/books/huge`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: '{"name":"\\ud800"}',
+    });
     expect(refused.status).toBeGreaterThanOrEqual(400);
     expect(refused.status).toBeLessThan(500);
-    await page.locator('input[type=file]').setInputFiles({ name: 'half.json', mimeType: 'application/json', buffer: Buffer.from('{"entries":{"0":{"uid":0,"key":["a"],"comment":"half \\ud800","content":"x"}}}') });
+    await page.locator('input[type=file]').setInputFiles({
+      name: 'half.json',
+      mimeType: 'application/json',
+      buffer: Buffer.from(
+        '{"entries":{"0":{"uid":0,"key":["a"],"comment":"half \\ud800","content":"x"}}}',
+      ),
+    });
     await expect(page.getByRole('dialog')).toBeVisible();
-    await expect(page.getByRole('dialog').getByRole('alert').or(page.getByRole('dialog').getByRole('button', { name: 'Import', exact: true }))).not.toHaveCount(0);
+    await expect(
+      page
+        .getByRole('dialog')
+        .getByRole('alert')
+        .or(page.getByRole('dialog').getByRole('button', { name: 'Import', exact: true })),
+    ).not.toHaveCount(0);
     await intact(page);
   } finally {
     await fetch(`${url()}/api/v1/books/huge`, { method: 'DELETE' });
@@ -247,7 +431,15 @@ test('an inline script, a handler, eval and innerHTML are refused', async ({ pag
       }
     };
     attempt('innerHTML', () => (document.createElement('div').innerHTML = '<b>x</b>'));
-    attempt('policy', () => void (window as unknown as { trustedTypes: { createPolicy: (name: string, rules: object) => unknown } }).trustedTypes.createPolicy('another', {}));
+    attempt(
+      'policy',
+      () =>
+        void (
+          window as unknown as {
+            trustedTypes: { createPolicy: (name: string, rules: object) => unknown };
+          }
+        ).trustedTypes.createPolicy('another', {}),
+    );
     const script = document.createElement('script');
     attempt('script', () => {
       script.textContent = 'window.ran = true';
@@ -255,7 +447,10 @@ test('an inline script, a handler, eval and innerHTML are refused', async ({ pag
     });
     return { tries, ran: 'ran' in window };
   });
-  expect(outcome).toEqual({ tries: { innerHTML: 'TypeError', policy: 'TypeError', script: 'TypeError' }, ran: false });
+  expect(outcome).toEqual({
+    tries: { innerHTML: 'TypeError', policy: 'TypeError', script: 'TypeError' },
+    ran: false,
+  });
   // These are the refusals that were asked for.
   faults.length = 0;
 });
@@ -263,12 +458,29 @@ test('an inline script, a handler, eval and innerHTML are refused', async ({ pag
 test('the document is sent with its policy and refused to strangers', async ({ request }) => {
   const page = await request.get('/');
   const policy = page.headers()['content-security-policy']!;
-  for (const part of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'", 'trusted-types svelte-trusted-html']) expect(policy).toContain(part);
+  for (const part of [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    'trusted-types svelte-trusted-html',
+  ])
+    expect(policy).toContain(part);
   expect(policy).not.toContain('unsafe');
-  for (const headers of [{ host: 'evil.example' }, { origin: 'https://evil.example' }] as Record<string, string>[]) expect((await request.get('/', { headers })).status()).toBe(403);
+  for (const headers of [{ host: 'evil.example' }, { origin: 'https://evil.example' }] as Record<
+    string,
+    string
+  >[])
+    expect((await request.get('/', { headers })).status()).toBe(403);
 });
 
-test('a server that goes away is said, what is shown stays, and it goes on by itself', async ({ page, faults }) => {
+test('a server that goes away is said, what is shown stays, and it goes on by itself', async ({
+  page,
+  faults,
+}) => {
   test.setTimeout(60_000);
   const before = process.env.LORELOOM_URL;
   const first = await serve('demo', '--port', '0');
@@ -289,7 +501,9 @@ test('a server that goes away is said, what is shown stays, and it goes on by it
     process.env.LORELOOM_URL = before;
   }
   // The browser itself logs every refused connection.
-  const others = faults.filter((fault) => !/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|Failed to load resource/.test(fault));
+  const others = faults.filter(
+    (fault) => !/ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY|Failed to load resource/.test(fault),
+  );
   expect(others).toEqual([]);
   faults.length = 0;
 });

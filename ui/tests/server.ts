@@ -3,7 +3,9 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-export const BINARY = process.env.LORELOOM_BINARY ?? fileURLToPath(new URL('../../target/debug/loreloom', import.meta.url));
+export const BINARY =
+  process.env.LORELOOM_BINARY ??
+  fileURLToPath(new URL('../../target/debug/loreloom', import.meta.url));
 
 /** Starts the binary and gives the address that it prints, and a way to end it. */
 export async function serve(...options: string[]): Promise<{ address: string; stop: () => void }> {

@@ -11,7 +11,9 @@ interface Settings {
   rules_set: boolean;
 }
 
-test('budgets and wrapping are tried on a stored turn before they are saved, and taken back', async ({ page }) => {
+test('budgets and wrapping are tried on a stored turn before they are saved, and taken back', async ({
+  page,
+}) => {
   const { chat, turns } = await demo();
   await page.goto('/settings/slots');
   await expect(page.locator('.slotstack li.woven').first()).toBeVisible();
@@ -27,7 +29,9 @@ test('budgets and wrapping are tried on a stored turn before they are saved, and
   await shot(page, 'slots-changed-light');
   // Nothing was saved and nothing stored until now.
   expect((await json<Settings>('/settings')).rules_set).toBe(false);
-  expect((await json<{ total: number }>(`/chats/${encodeURIComponent(chat)}/turns`)).total).toBe(turns.length);
+  expect((await json<{ total: number }>(`/chats/${encodeURIComponent(chat)}/turns`)).total).toBe(
+    turns.length,
+  );
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.locator('[data-notice]')).toContainText('Settings saved');
   expect((await json<Settings>('/settings')).rules.wrap).toBe('lb');
@@ -36,7 +40,9 @@ test('budgets and wrapping are tried on a stored turn before they are saved, and
   expect((await json<Settings>('/settings')).rules_set).toBe(false);
 });
 
-test('a template of one’s own is shown as it works, and a wrong one names its mistake', async ({ page }) => {
+test('a template of one’s own is shown as it works, and a wrong one names its mistake', async ({
+  page,
+}) => {
   await page.goto('/settings/slots');
   await expect(page.locator('.slotstack li.woven').first()).toBeVisible();
   await page.getByLabel('Wrapper').selectOption('custom');
@@ -49,7 +55,10 @@ test('a template of one’s own is shown as it works, and a wrong one names its 
 
 test('a model is tried out on memory’s questions', async ({ page }) => {
   await page.goto('/settings/models');
-  await page.getByRole('button', { name: /Try its memory work/ }).first().click();
+  await page
+    .getByRole('button', { name: /Try its memory work/ })
+    .first()
+    .click();
   await expect(page.locator('.trials .steps li')).toHaveCount(5);
   await expect(page.locator('.trials')).toContainText('of 5 good enough');
   await axe(page);
@@ -59,7 +68,15 @@ test('a model is tried out on memory’s questions', async ({ page }) => {
 test('a connection that fails says where and what to do', async ({ page }) => {
   const before = process.env.LORELOOM_URL;
   const data = mkdtempSync(join(tmpdir(), 'loreloom-broken-'));
-  const server = await serve('serve', '--port', '0', '--upstream', 'http://127.0.0.1:9/v1', '--data', data);
+  const server = await serve(
+    'serve',
+    '--port',
+    '0',
+    '--upstream',
+    'http://127.0.0.1:9/v1',
+    '--data',
+    data,
+  );
   process.env.LORELOOM_URL = server.address;
   try {
     await page.goto(`${server.address}/settings/models`);
@@ -89,7 +106,15 @@ test('the first steps: a first request is seen without a reload', async ({ page 
   const before = process.env.LORELOOM_URL;
   const upstream = await model();
   const data = mkdtempSync(join(tmpdir(), 'loreloom-first-'));
-  const server = await serve('serve', '--port', '0', '--upstream', upstream.address, '--data', data);
+  const server = await serve(
+    'serve',
+    '--port',
+    '0',
+    '--upstream',
+    upstream.address,
+    '--data',
+    data,
+  );
   process.env.LORELOOM_URL = server.address;
   try {
     await page.goto(server.address);
@@ -97,7 +122,11 @@ test('the first steps: a first request is seen without a reload', async ({ page 
     await expect(page.locator('.wizard')).toContainText('Waiting for the first request');
     await axe(page);
     await shot(page, 'welcome-empty-light');
-    const sent = await fetch(`${url()}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Hello?' }] }) });
+    const sent = await fetch(`${url()}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Hello?' }] }),
+    });
     await sent.text();
     await expect(page.locator('.wizard')).toContainText('Seen:');
     await page.getByRole('link', { name: 'Go to the story' }).click();
@@ -111,15 +140,32 @@ test('the first steps: a first request is seen without a reload', async ({ page 
 });
 
 interface Slots {
-  effective: { slots: { slot: string; position: string; depth: number; budget: number | null }[]; memory_cap: number | null };
+  effective: {
+    slots: { slot: string; position: string; depth: number; budget: number | null }[];
+    memory_cap: number | null;
+  };
 }
 
-test('slots of memory are dragged and moved by keys, given budgets, tried on a turn, saved and taken back', async ({ page }) => {
+test('slots of memory are dragged and moved by keys, given budgets, tried on a turn, saved and taken back', async ({
+  page,
+}) => {
   test.setTimeout(400_000);
   const before = process.env.LORELOOM_URL;
   const upstream = await model();
   const data = mkdtempSync(join(tmpdir(), 'loreloom-slots-'));
-  const server = await serve('serve', '--port', '0', '--deadline', '60000', '--upstream', upstream.address, '--data', data, '--char', 'Orla');
+  const server = await serve(
+    'serve',
+    '--port',
+    '0',
+    '--deadline',
+    '60000',
+    '--upstream',
+    upstream.address,
+    '--data',
+    data,
+    '--char',
+    'Orla',
+  );
   process.env.LORELOOM_URL = server.address;
   try {
     await remembered();
@@ -161,12 +207,16 @@ test('slots of memory are dragged and moved by keys, given budgets, tried on a t
     expect((await slots()).memory_cap).toBe(40);
     // One slot goes back to how it was started.
     await expect(page.getByRole('button', { name: 'Save' })).toBeDisabled();
-    await page.getByRole('button', { name: 'Back to its usual place and budget: “Open threads”' }).click();
+    await page
+      .getByRole('button', { name: 'Back to its usual place and budget: “Open threads”' })
+      .click();
     await page.route('**/api/v1/settings', async (route) => {
       if (route.request().method() === 'GET') await new Promise((done) => setTimeout(done, 1_000));
       await route.continue();
     });
-    const taken = page.waitForResponse((answer) => answer.url().endsWith('/settings') && answer.request().method() === 'GET');
+    const taken = page.waitForResponse(
+      (answer) => answer.url().endsWith('/settings') && answer.request().method() === 'GET',
+    );
     await page.getByRole('button', { name: 'Save' }).click();
     await expect.poll(async () => (await find('arcs')).position).toBe('IN_CHAT');
     // A field that is emptied stays, and means the usual budget.
@@ -176,18 +226,28 @@ test('slots of memory are dragged and moved by keys, given budgets, tried on a t
     // Also while the page takes up what it saved.
     await taken;
     await page.unroute('**/api/v1/settings');
-    await expect(page.getByRole('button', { name: 'Back to its usual place and budget: “Open threads”' })).toHaveCount(0);
+    await expect(
+      page.getByRole('button', { name: 'Back to its usual place and budget: “Open threads”' }),
+    ).toHaveCount(0);
     await expect(budget).toBeVisible();
     await expect(budget).toHaveValue('');
     await expect(budget).toHaveAttribute('placeholder', /^[1-9]/);
     await page.getByRole('button', { name: 'Save' }).click();
-    await expect.poll(async () => (await find('relationships')).budget).toBe(Number(await budget.getAttribute('placeholder')));
+    await expect
+      .poll(async () => (await find('relationships')).budget)
+      .toBe(Number(await budget.getAttribute('placeholder')));
     // The next turn is told so: threads have no room.
-    const chat = encodeURIComponent((await json<{ items: { id: string; turns: number }[] }>('/chats')).items.find((one) => one.turns > 0)!.id);
+    const chat = encodeURIComponent(
+      (await json<{ items: { id: string; turns: number }[] }>('/chats')).items.find(
+        (one) => one.turns > 0,
+      )!.id,
+    );
     await asked('And what about Halven?');
     const turns = () => json<{ items: { id: number }[] }>(`/chats/${chat}/turns`);
     await expect.poll(async () => (await turns()).items.length).toBeGreaterThan(1);
-    const last = await json<{ threads: { source: string }[] }>(`/chats/${chat}/turns/${(await turns()).items.at(-1)!.id}`);
+    const last = await json<{ threads: { source: string }[] }>(
+      `/chats/${chat}/turns/${(await turns()).items.at(-1)!.id}`,
+    );
     expect(last.threads.map((thread) => thread.source)).not.toContain('arcs');
     await page.setViewportSize({ width: 390, height: 844 });
     await page.reload();
@@ -208,7 +268,21 @@ test('who was away is told by the model what happened before', async ({ page }) 
   const before = process.env.LORELOOM_URL;
   const upstream = await model('Mira promised oil, and somebody untied the rope.');
   const data = mkdtempSync(join(tmpdir(), 'loreloom-recap-'));
-  const server = await serve('serve', '--port', '0', '--deadline', '60000', '--upstream', upstream.address, '--memory-model', 'm', '--data', data, '--char', 'Orla');
+  const server = await serve(
+    'serve',
+    '--port',
+    '0',
+    '--deadline',
+    '60000',
+    '--upstream',
+    upstream.address,
+    '--memory-model',
+    'm',
+    '--data',
+    data,
+    '--char',
+    'Orla',
+  );
   process.env.LORELOOM_URL = server.address;
   try {
     await remembered();
@@ -216,7 +290,9 @@ test('who was away is told by the model what happened before', async ({ page }) 
     await page.getByRole('button', { name: 'What happened before' }).click();
     await page.getByRole('button', { name: 'Let the model tell it' }).click();
     await expect(page.getByRole('dialog')).toContainText('As the model tells it');
-    await expect(page.getByRole('dialog')).toContainText('Mira promised oil, and somebody untied the rope.');
+    await expect(page.getByRole('dialog')).toContainText(
+      'Mira promised oil, and somebody untied the rope.',
+    );
     await axe(page);
     await shot(page, 'recap-written-light');
     // It is not asked for twice.

@@ -6,15 +6,31 @@ import { axe, expect, shot, test } from './kit';
 import { model } from './model';
 import { BINARY, serve } from './server';
 
-test('where a key is needed the page asks for it, keeps it nowhere, and goes on live', async ({ page, faults, context }) => {
+test('where a key is needed the page asks for it, keeps it nowhere, and goes on live', async ({
+  page,
+  faults,
+  context,
+}) => {
   const data = mkdtempSync(join(tmpdir(), 'loreloom-key-'));
   const before = process.env.LORELOOM_URL;
-  const made = execFileSync(BINARY, ['keys', 'add', '--name', 'page', '--data', data], { encoding: 'utf8' });
+  const made = execFileSync(BINARY, ['keys', 'add', '--name', 'page', '--data', data], {
+    encoding: 'utf8',
+  });
   const key = /ll_[A-Za-z0-9_-]+/.exec(made)![0];
   const config = join(data, 'loreloom.toml');
   writeFileSync(config, '[server]\nrequire_key = true\n');
   const upstream = await model();
-  const server = await serve('serve', '--port', '0', '--upstream', upstream.address, '--config', config, '--data', data);
+  const server = await serve(
+    'serve',
+    '--port',
+    '0',
+    '--upstream',
+    upstream.address,
+    '--config',
+    config,
+    '--data',
+    data,
+  );
   process.env.LORELOOM_URL = server.address;
   try {
     await page.goto(`${server.address}/stories`);
@@ -29,10 +45,26 @@ test('where a key is needed the page asks for it, keeps it nowhere, and goes on 
     await expect(page.locator('h1')).toHaveText('Stories');
     await expect(page.locator('.rail .foot')).toContainText('Live');
     // An event comes although an `EventSource` cannot send the key.
-    const sent = await fetch(`${server.address}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', 'x-loreloom-key': key, 'x-loreloom-chat': 'keyed' }, body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Hello?' }] }) });
+    const sent = await fetch(`${server.address}/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-loreloom-key': key,
+        'x-loreloom-chat': 'keyed',
+      },
+      body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Hello?' }] }),
+    });
     await sent.text();
     await expect(page.locator('.wtable tbody tr', { hasText: 'Hello?' })).toHaveCount(1);
-    const kept = await page.evaluate(() => JSON.stringify({ local: { ...localStorage }, session: { ...sessionStorage }, cookie: document.cookie, address: location.href, page: document.documentElement.outerHTML }));
+    const kept = await page.evaluate(() =>
+      JSON.stringify({
+        local: { ...localStorage },
+        session: { ...sessionStorage },
+        cookie: document.cookie,
+        address: location.href,
+        page: document.documentElement.outerHTML,
+      }),
+    );
     expect(kept).not.toContain(key);
     // Another tab of the browser gets it from this one.
     const other = await context.newPage();

@@ -4,7 +4,14 @@ test('a request of a front end appears without a reload', async ({ page }) => {
   await page.goto('/stories');
   await expect(page.locator('.wtable tbody tr').first()).toBeVisible();
   const before = await page.locator('.wtable tbody tr').count();
-  const sent = await fetch(`${url()}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', 'x-loreloom-chat': 'live-one' }, body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Is the bell of Harrow still there?' }] }) });
+  const sent = await fetch(`${url()}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-loreloom-chat': 'live-one' },
+    body: JSON.stringify({
+      model: 'm',
+      messages: [{ role: 'user', content: 'Is the bell of Harrow still there?' }],
+    }),
+  });
   await sent.text();
   await expect(page.locator('.wtable tbody tr')).toHaveCount(before + 1);
 });
@@ -30,7 +37,9 @@ test('typing shows what would be woven in, asks no model and stores nothing', as
   expect((await demo()).turns).toEqual(turns);
 });
 
-test('the story is gone on with, swiped, edited, and each branch can be gone back to', async ({ page }) => {
+test('the story is gone on with, swiped, edited, and each branch can be gone back to', async ({
+  page,
+}) => {
   const { chat } = await demo();
   const c = encodeURIComponent(chat);
   await page.goto(`/c/${c}`);
@@ -45,7 +54,11 @@ test('the story is gone on with, swiped, edited, and each branch can be gone bac
 
   // Edited: the same place, another branch.
   await page.locator('.msg').nth(before).hover();
-  await page.locator('.msg').nth(before).getByRole('button', { name: 'Edit this message as a new branch' }).click();
+  await page
+    .locator('.msg')
+    .nth(before)
+    .getByRole('button', { name: 'Edit this message as a new branch' })
+    .click();
   await expect(box).toHaveValue('I ask Orla about the causeway.');
   await box.fill('I ask Orla about nothing at all.');
   await page.keyboard.press('Control+Enter');
@@ -62,7 +75,9 @@ test('the story is gone on with, swiped, edited, and each branch can be gone bac
   await expect(page.locator('.msg').nth(before)).toContainText('nothing at all');
 
   await page.getByRole('tab', { name: /Branches/ }).click();
-  await expect(page.locator('.tree li')).toHaveCount((await json<{ nodes: unknown[] }>(`/chats/${c}/tree`)).nodes.length);
+  await expect(page.locator('.tree li')).toHaveCount(
+    (await json<{ nodes: unknown[] }>(`/chats/${c}/tree`)).nodes.length,
+  );
   await axe(page);
   await shot(page, 'branches-light');
   await page.locator('.tree button', { hasText: 'I ask Orla about the causeway.' }).click();
@@ -81,15 +96,16 @@ test('selected words are looked for in lore, asked about, and made an entry', as
     await page.goto(`/c/${encodeURIComponent(chat)}`);
     const line = page.locator('.msg .prose p').last();
     await expect(line).toBeVisible();
-    const pick = () => line.evaluate((element) => {
-      const range = document.createRange();
-      range.setStart(element.firstChild!, 1);
-      range.setEnd(element.firstChild!, 10);
-      const selection = window.getSelection()!;
-      selection.removeAllRanges();
-      selection.addRange(range);
-      return selection.toString().trim();
-    });
+    const pick = () =>
+      line.evaluate((element) => {
+        const range = document.createRange();
+        range.setStart(element.firstChild!, 1);
+        range.setEnd(element.firstChild!, 10);
+        const selection = window.getSelection()!;
+        selection.removeAllRanges();
+        selection.addRange(range);
+        return selection.toString().trim();
+      });
     const words = await pick();
     await expect(page.getByRole('toolbar', { name: 'With these words' })).toBeVisible();
     await axe(page);
@@ -106,7 +122,9 @@ test('selected words are looked for in lore, asked about, and made an entry', as
     await pick();
     await page.getByRole('button', { name: 'Make an entry' }).click();
     await expect(page.locator('.ed h2')).toHaveText(words);
-    await expect(page.locator('.ed .keytok, .ed .tok').first().or(page.locator('.ed').getByText(words).nth(1))).toBeVisible();
+    await expect(
+      page.locator('.ed .keytok, .ed .tok').first().or(page.locator('.ed').getByText(words).nth(1)),
+    ).toBeVisible();
   } finally {
     await json('/books/words', { method: 'DELETE' });
   }

@@ -9,14 +9,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    cache_placement::{Ledger, LedgerDelta},
+    dialects::vault::{VaultDelta, VaultState},
     ids::{EntryId, MessageId},
     macros::{VariableChanges, Variables},
     notebook::{Notebooks, NotebooksDelta},
-    stable::{Ledger, LedgerDelta},
-    told::Told,
-    turn::Scene,
+    turn::{StoryContext, VaultContext},
     units::MessageCount,
-    vault::{VaultDelta, VaultState},
 };
 
 /// A sticky or cooldown effect that is running.
@@ -54,15 +53,15 @@ pub struct StoryState {
     /// Where lore was placed for the sake of the prompt cache.
     #[serde(default, skip_serializing_if = "Ledger::is_empty")]
     pub ledger: Ledger,
-    /// What the host told of the story.
-    #[serde(default, skip_serializing_if = "Told::is_empty")]
-    pub told: Told,
+    /// What the front end stated about the story.
+    #[serde(default, skip_serializing_if = "StoryContext::is_empty")]
+    pub context: StoryContext,
     /// What the chat's notebooks hold.
     #[serde(default, skip_serializing_if = "Notebooks::is_empty")]
     pub notebooks: Notebooks,
-    /// What the scene is like and what people want in it, where a turn is not told.
+    /// The gating context of vaults, for turns whose input states none.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub scene: Scene,
+    pub vault_context: VaultContext,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -91,15 +90,15 @@ pub struct StateDelta {
     /// Changes to the ledger.
     #[serde(skip_serializing_if = "LedgerDelta::is_empty")]
     pub ledger: LedgerDelta,
-    /// What the host told, all of it, if that changed.
+    /// The whole story context, if that changed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub told: Option<Told>,
+    pub context: Option<StoryContext>,
     /// Changes to notebooks.
     #[serde(skip_serializing_if = "NotebooksDelta::is_empty")]
     pub notebooks: NotebooksDelta,
-    /// The scene, anew.
+    /// The whole vault context, if that changed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scene: Option<Scene>,
+    pub vault_context: Option<VaultContext>,
 }
 
 impl StateDelta {
@@ -116,9 +115,10 @@ impl StateDelta {
                 global: changes(&before.variables.global, &after.variables.global),
             },
             ledger: LedgerDelta::between(&before.ledger, &after.ledger),
-            told: (before.told != after.told).then(|| after.told.clone()),
+            context: (before.context != after.context).then(|| after.context.clone()),
             notebooks: NotebooksDelta::between(&before.notebooks, &after.notebooks),
-            scene: (before.scene != after.scene).then(|| after.scene.clone()),
+            vault_context: (before.vault_context != after.vault_context)
+                .then(|| after.vault_context.clone()),
         }
     }
 
@@ -130,9 +130,9 @@ impl StateDelta {
             && self.vault.is_none()
             && self.variables.is_empty()
             && self.ledger.is_empty()
-            && self.told.is_none()
+            && self.context.is_none()
             && self.notebooks.is_empty()
-            && self.scene.is_none()
+            && self.vault_context.is_none()
     }
 }
 
@@ -147,12 +147,12 @@ impl StoryState {
         }
         self.write(&delta.variables);
         self.ledger.apply(&delta.ledger);
-        if let Some(told) = &delta.told {
-            self.told.clone_from(told);
+        if let Some(context) = &delta.context {
+            self.context.clone_from(context);
         }
         self.notebooks.apply(&delta.notebooks);
-        if let Some(scene) = &delta.scene {
-            self.scene.clone_from(scene);
+        if let Some(context) = &delta.vault_context {
+            self.vault_context.clone_from(context);
         }
     }
 

@@ -4,73 +4,33 @@
 //! connection instead of the message are left out in both directions (RFC 9110, 7.6.1), and
 //! the host and the length are those of the new connection.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-};
-
 use async_trait::async_trait;
-use bytes::Bytes;
-use futures_util::{Stream, StreamExt as _};
+use futures_util::StreamExt as _;
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Request, Uri,
+    HeaderMap, HeaderName, HeaderValue,
     header::{
         AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
         TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
     },
 };
-use http_body_util::Full;
 use loreloom_core::notebook::NoteCutter;
 use loreloom_ports::{
-    BodyStream, ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply,
+    ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply,
 };
 
 use crate::{
     connection::{
-        Address, ClientRules, ConnectionError, Lines, bearer, browserless_client, causes, hiding,
-        passing, with_causes,
+        Address, ClientRules, ConnectionError, bearer, browserless_client, causes, hiding, passing,
     },
     secret::Secret,
 };
 
 /// A model server reached over HTTP.
+#[derive(Debug)]
 pub struct HttpUpstream {
     address: Address,
-    way: Way,
+    client: reqwest::Client,
     key: Option<HeaderValue>,
-}
-
-/// How it is reached.
-enum Way {
-    /// On this machine.
-    Direct(Arc<Lines>, Served),
-    /// Anywhere else.
-    Client(reqwest::Client),
-}
-
-/// What was asked for last, and the path that it has on the server: front ends ask for the same
-/// again and again.
-#[derive(Default)]
-struct Served(Mutex<Option<(String, Uri)>>);
-
-impl Served {
-    fn at(&self, address: &Address, path: &str) -> Option<Uri> {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, uri)) = last.as_ref().filter(|(asked, _)| asked == path) {
-            return Some(uri.clone());
-        }
-        let url = address.serving(path);
-        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
-        let uri = Uri::try_from(format!("{}{query}", url.path())).ok()?;
-        *last = Some((path.to_owned(), uri.clone()));
-        Some(uri)
-    }
-}
-
-impl fmt::Debug for HttpUpstream {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("HttpUpstream").field("address", &self.address).finish_non_exhaustive()
-    }
 }
 
 impl HttpUpstream {
@@ -86,12 +46,9 @@ impl HttpUpstream {
         key: Option<&Secret>,
         rules: ClientRules,
     ) -> Result<Self, ConnectionError> {
-        let way = match Lines::to(&address, rules) {
-            Some(lines) => Way::Direct(lines, Served::default()),
-            None => Way::Client(browserless_client(&address, rules)?),
-        };
+        let client = browserless_client(&address, rules)?;
         let key = key.map(|key| bearer(key, address.shown())).transpose()?;
-        Ok(Self { address, way, key })
+        Ok(Self { address, client, key })
     }
 }
 
@@ -105,34 +62,24 @@ impl Upstream for HttpUpstream {
         if let Some(key) = &self.key {
             headers.insert(AUTHORIZATION, key.clone());
         }
-        let address = self.address.shown().to_owned();
-        let unreachable = |reason| UpstreamError::Unreachable { address: address.clone(), reason };
-        match &self.way {
-            Way::Direct(lines, served) => {
-                let uri = served.at(&self.address, &path);
-                let uri = uri.ok_or_else(|| unreachable(format!("`{path}` is no path")))?;
-                let mut request = Request::new(Full::new(body));
-                (*request.method_mut(), *request.uri_mut()) = (method, uri);
-                *request.headers_mut() = headers;
-                let response = lines.send(request).await;
-                let response = response.map_err(|error| unreachable(with_causes(&error)))?;
-                let (head, body) = response.into_parts();
-                let body = cut_off(body, address, |error| with_causes(&error));
-                Ok(UpstreamReply { status: head.status, headers: end_to_end(head.headers), body })
-            }
-            Way::Client(client) => {
-                let mut request =
-                    client.request(method, self.address.serving(&path)).headers(headers);
-                if !body.is_empty() {
-                    request = request.body(body);
-                }
-                let response = request.send().await;
-                let mut response = response.map_err(|error| unreachable(causes(error)))?;
-                let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
-                let body = cut_off(response.bytes_stream(), address, causes);
-                Ok(UpstreamReply { status, headers: end_to_end(headers), body })
-            }
+        let mut request = self.client.request(method, self.address.serving(&path)).headers(headers);
+        if !body.is_empty() {
+            request = request.body(body);
         }
+        let address = self.address.shown().to_owned();
+        let mut response = match request.send().await {
+            Ok(response) => response,
+            Err(error) => {
+                return Err(UpstreamError::Unreachable { address, reason: causes(error) });
+            }
+        };
+        let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+        let body = response.bytes_stream().map(move |piece| {
+            let cut =
+                |error| UpstreamError::Cut { address: address.clone(), reason: causes(error) };
+            piece.map_err(cut)
+        });
+        Ok(UpstreamReply { status, headers: end_to_end(headers), body: Box::pin(body) })
     }
 
     fn reading(&self, content_type: &str) -> Box<dyn ReplyReading> {
@@ -142,18 +89,6 @@ impl Upstream for HttpUpstream {
     fn hiding(&self, content_type: &str, cutter: NoteCutter) -> Box<dyn ReplyHiding> {
         hiding(content_type, cutter)
     }
-}
-
-/// A body whose errors say that it was cut off, and why.
-fn cut_off<E: 'static>(
-    body: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
-    address: String,
-    causes: impl Fn(E) -> String + Send + 'static,
-) -> BodyStream {
-    Box::pin(body.map(move |piece| {
-        piece
-            .map_err(|error| UpstreamError::Cut { address: address.clone(), reason: causes(error) })
-    }))
 }
 
 /// Names without a constant that belong to one connection.

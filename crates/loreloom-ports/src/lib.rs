@@ -21,7 +21,6 @@
 //! assert_eq!(Stopped(Timestamp(1_700_000_000_000)).now(), Timestamp(1_700_000_000_000));
 //! ```
 
-pub mod bell;
 mod clock;
 mod desk;
 mod diagnosis;

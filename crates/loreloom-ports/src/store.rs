@@ -7,14 +7,14 @@
 use async_trait::async_trait;
 use loreloom_core::{
     chat::{GenerationType, Message, Path},
-    given::Given,
     ids::{ChatId, LibraryVersion, MessageId, PrefixHash, TenantId},
-    library::Shelf,
+    library::LibrarySource,
     place::Injection,
     prompt::PromptMessage,
     report::{Report, TurnFacts},
     state::{StateDelta, StoryState},
-    units::{MessageCount, Timestamp, Tokens},
+    turn::TurnInput,
+    units::Timestamp,
 };
 use serde::{Deserialize, Serialize};
 
@@ -143,32 +143,16 @@ pub struct TurnRecord {
     pub report: Report,
     /// When.
     pub created: Timestamp,
-    /// What it was given, so that it can be decided again; `None` for turns that were stored
-    /// before this was kept.
+    /// Its input, to replay it; `None` for turns that no engine decided: edits and imports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub given: Option<Box<Given>>,
+    pub input: Option<Box<TurnInput>>,
 }
 
 impl TurnRecord {
     /// A change of a chat's notebooks or scene at the end of a path.
     pub fn edit(path: &Path, delta: StateDelta, now: Timestamp) -> Self {
         let (chat, at, answers) = (path.chat().clone(), path.prefix(), path.last_user());
-        let length = u32::try_from(path.items().len()).unwrap_or(u32::MAX);
-        let facts = TurnFacts {
-            chat: chat.clone(),
-            prefix: at,
-            answers,
-            chat_length: MessageCount(length),
-            generation: GenerationType::Edit,
-            speaker: None,
-            persona: None,
-            tokenizer: String::new(),
-            context: Tokens::ZERO,
-            seed: 0,
-            library: LibraryVersion::default(),
-            at: None,
-        };
-        let report = Report::undecided(facts);
+        let report = Report::undecided(TurnFacts::undecided(path, GenerationType::Edit));
         Self {
             chat,
             at,
@@ -180,7 +164,7 @@ impl TurnRecord {
             prompt: Vec::new(),
             report,
             created: now,
-            given: None,
+            input: None,
         }
     }
 }
@@ -412,7 +396,7 @@ pub trait StoryStore: Send + Sync {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-        library: &Shelf,
+        library: &LibrarySource,
     ) -> Result<(), StoreError>;
 
     /// Gives up what old turns can do without, to save space: prompts, injections and
@@ -440,7 +424,7 @@ pub trait StoryStore: Send + Sync {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-    ) -> Result<Option<Shelf>, StoreError>;
+    ) -> Result<Option<LibrarySource>, StoreError>;
 }
 
 /// A store of everything.

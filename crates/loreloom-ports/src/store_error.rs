@@ -102,15 +102,13 @@ pub enum StoreError {
         /// What was given.
         found: String,
     },
-    /// The database was made by a newer version.
-    #[error(
-        "the database has schema {found}, this version knows up to {known}: use a newer loreloom"
-    )]
-    TooNew {
-        /// The schema found.
+    /// Another version of the program wrote it.
+    #[error("it has version {found} of the stored format, this loreloom needs version {expected}")]
+    OtherVersion {
+        /// The version found.
         found: i64,
-        /// The newest schema known.
-        known: i64,
+        /// The version needed.
+        expected: i64,
     },
     /// Nothing is stored there.
     #[error("there are no stories in `{path}`: it is missing or empty")]

@@ -4,7 +4,6 @@
 //! here. Anything that does not ask for text passes through.
 
 mod item;
-mod known;
 mod lenient;
 pub mod outline;
 mod reading;
@@ -12,7 +11,6 @@ mod reading;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-pub use self::known::Known;
 use self::{item::Item, lenient::Any};
 use super::{Body, Explicit, Request, WireMessage};
 use loreloom_core::chat::{GenerationType, Role};
@@ -234,7 +232,7 @@ mod tests {
     }
 
     fn body(value: &Value) -> WireBody {
-        WireBody::read(&value.to_string(), &mut Known::default()).unwrap().0
+        WireBody::read(&value.to_string()).unwrap().0
     }
 
     #[test]
@@ -298,7 +296,7 @@ mod tests {
     fn a_field_of_another_type_is_missing_and_of_several_the_last_counts() {
         let text = r#"{"messages": 7, "model": ["m"], "stream": "yes", "stop": {"a": 1},
             "input": "first", "input": "last", "instructions": null, "unknown": [{"x": [1e400]}]}"#;
-        let read_body = |text: &str| Some(WireBody::read(text, &mut Known::default())?.0);
+        let read_body = |text: &str| Some(WireBody::read(text)?.0);
         let body = read_body(text).unwrap();
         assert_eq!(body.field(), Some(PromptField::Input { instructed: false }));
         assert_eq!((&body.model, body.stream), (&None, None));

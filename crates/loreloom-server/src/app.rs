@@ -1,21 +1,15 @@
 //! What all requests share.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use loreloom_core::{
     ids::{ChatId, TenantId},
     place::Provenance,
-    told::Told,
-    turn::Speaker,
+    turn::{Speaker, StoryContext},
     units::Tokens,
 };
 use loreloom_memory::service::MemoryServices;
 use loreloom_ports::{ChatModel, Clock, Store};
-use loreloom_recognise::wire::Known;
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -29,7 +23,6 @@ use crate::{
     limits::Limits,
     lore::LoreError,
     notices::{Happened, Notice, Notices},
-    pace::Pace,
     paths::Paths,
     recogniser::Recogniser,
     stacks::Stacks,
@@ -44,9 +37,6 @@ struct Shared {
     parts: AppParts,
     api: ApiState,
     paths: Paths,
-    known_messages: Mutex<Known>,
-    /// Of all tenants: they share the threads.
-    pace: Arc<Pace>,
 }
 
 /// What an [`App`] is made of.
@@ -99,13 +89,13 @@ pub struct Defaults {
     /// The seed of all rolls.
     pub seed: u64,
     /// What is told of chats, by their ids; `*` is all of them.
-    pub told: BTreeMap<String, Told>,
+    pub contexts: BTreeMap<String, StoryContext>,
 }
 
 impl Defaults {
     /// What is told of a chat.
-    pub(crate) fn told_in(&self, chat: &ChatId) -> Told {
-        let of = |id: &str| self.told.get(id).cloned().unwrap_or_default();
+    pub(crate) fn context_of(&self, chat: &ChatId) -> StoryContext {
+        let of = |id: &str| self.contexts.get(id).cloned().unwrap_or_default();
         of(chat.as_str()).after(&of("*"))
     }
 }
@@ -137,13 +127,8 @@ impl Default for Weaving {
 impl App {
     /// A server made of these parts.
     pub fn new(parts: AppParts) -> Self {
-        Self::at_pace(parts, Arc::default())
-    }
-
-    fn at_pace(parts: AppParts, pace: Arc<Pace>) -> Self {
         let (api, paths) = (ApiState::since(parts.clock.now()), Paths::default());
-        let known_messages = Mutex::default();
-        Self(Arc::new(Shared { parts, api, paths, known_messages, pace }))
+        Self(Arc::new(Shared { parts, api, paths }))
     }
 }
 
@@ -153,19 +138,9 @@ impl App {
         self.api().events.tell(&self.tenant, what);
     }
 
-    /// Messages of earlier requests, as they were written.
-    pub(crate) fn known_messages(&self) -> &Mutex<Known> {
-        &self.0.known_messages
-    }
-
     /// The stories that were told lately.
     pub(crate) fn paths(&self) -> &Paths {
         &self.0.paths
-    }
-
-    /// How turns have been going.
-    pub(crate) fn pace(&self) -> &Pace {
-        &self.0.pace
     }
 
     /// What the API keeps between calls.
@@ -196,7 +171,7 @@ impl App {
             tasks: self.tasks.clone(),
             stopping: self.stopping.clone(),
         };
-        Ok(Self::at_pace(parts, Arc::clone(&self.0.pace)))
+        Ok(Self::new(parts))
     }
 
     /// What people call a source of text.

@@ -8,11 +8,11 @@ use std::{
 
 use loreloom_core::{
     assemble::Assembled,
+    cache_placement::{self, Arrangement, Canvas, LoreSources, Mark, StableSettings, TokenMemo},
     ids::ChatId,
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
     report::{CacheUse, Span},
-    stable::{self, Arrangement, Canvas, LoreSources, Mark, StableSettings, TokenMemo},
 };
 use loreloom_ports::StoreError;
 
@@ -52,15 +52,16 @@ impl Decided {
         let arrangement = Arrangement { settings: settings.clone(), before };
         let canvas = Canvas { prompt, layout, path: &self.wish.path };
         let state = &self.wish.state;
-        let roster = self.lore.roster(&self.asked.turn(&self.wish.path, &self.transcript).cast());
+        let active =
+            self.lore.active_entries(&self.input.turn(&self.wish.path, &self.transcript).cast());
         let sources = LoreSources {
             library: self.lore.library(),
-            roster: &roster,
-            scene: self.asked.given.scene.as_ref().unwrap_or(&state.scene),
+            active: &active,
+            scene: self.input.vault_context.as_ref().unwrap_or(&state.vault_context),
         };
         let planned = arrangement.place(canvas, sources, &state.ledger, &mut self.woven);
-        self.asked.given.arrangement = Some(arrangement);
-        let tail = planned.laid.iter().filter(|laid| laid.zone == stable::Zone::Tail);
+        self.input.arrangement = Some(arrangement);
+        let tail = planned.laid.iter().filter(|laid| laid.zone == cache_placement::Zone::Tail);
         let moving = tail.map(|laid| laid.injection.source.clone()).collect();
         Placed { injections: Cow::Owned(planned.injections()), moving }
     }
@@ -87,16 +88,16 @@ const MOST_CHATS: usize = 64;
 
 /// The last prompt of each chat. Caches know no branches: whatever was sent last counts.
 #[derive(Default)]
-pub struct SentLog(Mutex<VecDeque<(ChatId, stable::Sent)>>);
+pub struct SentLog(Mutex<VecDeque<(ChatId, cache_placement::Sent)>>);
 
 impl SentLog {
-    fn take(&self, chat: &ChatId) -> Option<stable::Sent> {
+    fn take(&self, chat: &ChatId) -> Option<cache_placement::Sent> {
         let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = log.iter().position(|(one, _)| one == chat)?;
         log.remove(at).map(|(_, sent)| sent)
     }
 
-    fn put(&self, chat: &ChatId, sent: stable::Sent) {
+    fn put(&self, chat: &ChatId, sent: cache_placement::Sent) {
         let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         log.retain(|(one, _)| one != chat);
         log.push_back((chat.clone(), sent));
@@ -118,7 +119,7 @@ pub(crate) fn breakpoints(
         _ => return Vec::new(),
     };
     let mut memo = TokenMemo::new(line.counter.as_ref());
-    stable::measure(&provider, None, &now(), &|one| moving.contains(one), &mut memo).marks
+    cache_placement::measure(&provider, None, &now(), &|one| moving.contains(one), &mut memo).marks
 }
 
 impl App {
@@ -140,16 +141,17 @@ impl App {
         let now = Assembled { messages: prompt.to_vec(), spans: spans.to_vec() };
         let mut memo = TokenMemo::new(line.counter.as_ref());
         let moves = |one: &Provenance| moving.contains(one);
-        let measured = stable::measure(&provider, before.as_ref(), &now, &moves, &mut memo);
+        let measured =
+            cache_placement::measure(&provider, before.as_ref(), &now, &moves, &mut memo);
         let marks = measured.marks.clone();
-        self.sent.put(chat, stable::Sent { prompt: now.messages, marks });
+        self.sent.put(chat, cache_placement::Sent { prompt: now.messages, marks });
         let prices = line.connection.prices.as_ref();
         let price = prices.map(|prices| prices.of_bill(&measured.bill, &provider));
         Ok(Some(CacheUse { provider: provider.name.to_owned(), measured, price }))
     }
 
     /// The last prompt that is stored of a chat.
-    async fn last_sent(&self, chat: &ChatId) -> Result<Option<stable::Sent>, StoreError> {
+    async fn last_sent(&self, chat: &ChatId) -> Result<Option<cache_placement::Sent>, StoreError> {
         let last = match self.store.turns(&self.tenant, chat).await {
             Ok(turns) => turns.last().map(|turn| turn.id),
             Err(StoreError::NoChat { .. }) => None,
@@ -157,7 +159,7 @@ impl App {
         };
         let Some(last) = last else { return Ok(None) };
         let record = self.store.turn(&self.tenant, chat, last).await?;
-        Ok(record.filter(|record| !record.prompt.is_empty()).map(|record| stable::Sent {
+        Ok(record.filter(|record| !record.prompt.is_empty()).map(|record| cache_placement::Sent {
             marks: record.report.cache.map(|cache| cache.measured.marks).unwrap_or_default(),
             prompt: record.prompt,
         }))

@@ -5,7 +5,7 @@ use loreloom_core::{
     ids::{ChatId, LibraryVersion, PrefixHash, TenantId},
     report::{Report, TurnFacts},
     state::{StateDelta, StoryState},
-    units::{MessageCount, Timestamp, Tokens},
+    units::Timestamp,
 };
 use loreloom_formats::chat::{ImportedChat, carried_state_by_name};
 use loreloom_ports::{StoreError, StoryStore, TurnRecord, history::archive::Archive};
@@ -164,20 +164,7 @@ fn title_of(text: &str) -> String {
 
 /// A turn of which nothing is known.
 fn silent_turn(path: &Path, now: Timestamp) -> TurnRecord {
-    let facts = TurnFacts {
-        chat: path.chat().clone(),
-        prefix: path.prefix(),
-        answers: path.last_user(),
-        chat_length: MessageCount(u32::try_from(path.items().len()).unwrap_or(u32::MAX)),
-        generation: GenerationType::Normal,
-        speaker: None,
-        persona: None,
-        tokenizer: String::new(),
-        context: Tokens(0),
-        seed: 0,
-        library: LibraryVersion::default(),
-        at: None,
-    };
+    let facts = TurnFacts::undecided(path, GenerationType::Normal);
     TurnRecord {
         chat: path.chat().clone(),
         at: path.prefix(),
@@ -189,6 +176,6 @@ fn silent_turn(path: &Path, now: Timestamp) -> TurnRecord {
         prompt: Vec::new(),
         report: Report::undecided(facts),
         created: now,
-        given: None,
+        input: None,
     }
 }

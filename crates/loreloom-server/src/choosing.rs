@@ -1,9 +1,8 @@
 //! Asking a model which notes of a vault a turn needs, while a request waits.
 //!
-//! The wait is the model's, not the engine's: it has its own limit and is not held against
-//! the deadline of the turn, and a turn that waits takes no other's place. What the model
-//! answered, or that it failed, is given to the turn and stored with it, so that the turn
-//! can be decided again without asking anybody.
+//! The wait has its own limit and does not count against the deadline of the turn. A waiting
+//! turn takes no other turn's place. The answer, or the failure, becomes part of the turn's
+//! input and is stored with it, so a replay asks no model.
 
 use std::{
     fmt,
@@ -16,6 +15,7 @@ use std::{
 
 use crate::vault_select::{AskRules, Breaker, Occurrence, Selector, Unmet};
 use loreloom_core::{
+    dialects::vault::Pick,
     ids::ChatId,
     state::StoryState,
     tokens::TokenCounter,
@@ -58,15 +58,15 @@ impl Choosing {
         choosing
     }
 
-    /// Nobody yet; whoever is employed is asked by these rules.
+    /// No model yet. The one that is set later is asked by these rules.
     pub fn nobody(rules: AskRules) -> Self {
         Self { rules, unmet: Arc::default(), chooser: RwLock::default() }
     }
 
-    /// Has another model choose from now on, or nobody; or it is known why the one that is to
-    /// choose cannot. Turns that wait go on with the one they asked.
+    /// Sets the model that chooses from now on, none, or why there is none. Waiting turns keep
+    /// the model they asked.
     pub(crate) fn employ(&self, model: Option<Result<Arc<dyn ChatModel>, String>>) {
-        // What another model failed at and answered is not held against this one.
+        // Failures and answers of another model do not count for this one.
         let chooser = |model| {
             let (breaker, chats) = (Arc::default(), Mutex::default());
             Arc::new(Chooser { model, breaker, chats })
@@ -75,7 +75,7 @@ impl Choosing {
         *self.chooser.write().unwrap_or_else(PoisonError::into_inner) = chooser;
     }
 
-    /// Whether a model is to choose.
+    /// Whether a model is set.
     pub(crate) fn is_employed(&self) -> bool {
         self.chooser.read().unwrap_or_else(PoisonError::into_inner).is_some()
     }
@@ -84,14 +84,13 @@ impl Choosing {
         self.chooser.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What it asked for though no note has it, and how often; `has` tells what notes have by
-    /// now.
+    /// What it asked for in vain, and how often. `has` is whether a note has it by now.
     pub(crate) fn unmet(&self, has: impl Fn(&str) -> bool) -> Vec<(String, u32)> {
         self.unmet.met(has);
         self.unmet.list()
     }
 
-    /// Who asks for a chat.
+    /// The selector of a chat.
     fn selector(&self, chooser: &Chooser, chat: &ChatId) -> Arc<Selector> {
         let mut chats = chooser.chats.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(selector) = chats.get(chat) {
@@ -148,34 +147,23 @@ impl Waiting {
         waited
     }
 
-    /// Gives the place away.
-    pub(crate) fn leave(&self) {
-        drop(self.place().take());
-    }
-
     fn place(&self) -> MutexGuard<'_, Option<OwnedSemaphorePermit>> {
         self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl App {
-    /// Whether anybody could be asked which notes a turn needs.
-    pub(crate) fn is_choosing(&self) -> bool {
-        self.choosing.is_some()
-    }
-
-    /// What the model chooses for a turn; `None` where no model is to choose.
+    /// What the model chooses for a turn among its open notes; `None` if no model is set.
     pub(crate) async fn choose(
         &self,
         (lore, counter): (&Lore, &dyn TokenCounter),
-        turn: &Turn<'_>,
+        (turn, open): (&Turn<'_>, &[Pick]),
         state: &StoryState,
         waiting: &Waiting,
     ) -> Option<Selection> {
         let choosing = self.choosing.as_ref()?;
         let vault = lore.library().vault()?;
         let chooser = choosing.chooser()?;
-        let candidates = lore.vault_candidates(turn, state, counter)?;
         let chooser = match chooser {
             Ok(chooser) => chooser,
             Err(reason) => return Some(Selection::Failed { reason }),
@@ -183,7 +171,7 @@ impl App {
         let lines = turn.transcript.vault_lines();
         let occurrence = Occurrence {
             vault,
-            candidates: &candidates,
+            candidates: open,
             lines: &lines,
             state: &state.vault,
             using: &lore.rules().vault,

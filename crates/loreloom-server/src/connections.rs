@@ -7,7 +7,8 @@ use std::{
 };
 
 use loreloom_core::{
-    given::Given, ids::ConnectionId, stable::Provider, tokens::TokenCounter, units::Tokens,
+    cache_placement::Provider, ids::ConnectionId, tokens::TokenCounter, turn::TurnInput,
+    units::Tokens,
 };
 use loreloom_ports::{Diagnosis, Upstream};
 
@@ -373,17 +374,17 @@ fn place(all: &[Arc<Connection>], name: &ConnectionId) -> Result<usize, Connecti
 
 impl App {
     /// The connection that a turn went over, if it is still there.
-    pub(crate) fn connection_of(&self, given: Option<&Given>) -> Option<Arc<Connection>> {
-        let name = given?.connection.as_ref()?;
+    pub(crate) fn connection_of(&self, input: Option<&TurnInput>) -> Option<Arc<Connection>> {
+        let name = input?.connection.as_ref()?;
         self.connections().named(name).ok().cloned()
     }
 
     /// What counts tokens for a turn that was told like this: its connection's tokenizer, or
     /// that of the connection that requests go to by themselves.
-    pub(crate) fn counter_of(&self, given: Option<&Given>) -> Arc<dyn TokenCounter> {
+    pub(crate) fn counter_of(&self, input: Option<&TurnInput>) -> Arc<dyn TokenCounter> {
         let connections = self.connections();
-        let named = self.connection_of(given);
-        let model = given.and_then(|given| given.model.as_deref());
+        let named = self.connection_of(input);
+        let model = input.and_then(|input| input.model.as_deref());
         let connection = named.as_ref().unwrap_or_else(|| connections.of(model));
         (connection.counting)(model.unwrap_or_default())
     }

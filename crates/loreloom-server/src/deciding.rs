@@ -4,13 +4,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use loreloom_core::{
     chat::{GenerationType, Path, Role, Voices},
-    given::{Asked, Given},
+    engine::Decision,
     macros::{IDLE, in_words},
     state::StoryState,
-    told::Told,
-    turn::{Near, Speaker, Transcript},
+    turn::{Near, Speaker, StoryContext, Transcript, TurnInput},
     units::{Timestamp, Tokens},
-    weave::Woven,
 };
 
 use crate::{
@@ -30,8 +28,8 @@ pub(crate) struct Wish {
     pub(crate) context: Tokens,
     pub(crate) seed: u64,
     pub(crate) group: Option<String>,
-    /// What the host tells besides the messages.
-    pub(crate) told: Told,
+    /// What the front end states besides the messages.
+    pub(crate) stated: StoryContext,
     /// Whether the prompt is a text to be completed.
     pub(crate) text: bool,
     /// Whether it becomes story.
@@ -49,9 +47,9 @@ pub(crate) struct Wish {
 pub(crate) struct Decided {
     pub(crate) lore: Arc<Lore>,
     pub(crate) wish: Box<Wish>,
-    pub(crate) asked: Box<Asked>,
+    pub(crate) input: Box<TurnInput>,
     pub(crate) transcript: Transcript,
-    pub(crate) woven: Woven,
+    pub(crate) woven: Decision,
 }
 
 impl Decided {
@@ -61,20 +59,14 @@ impl Decided {
     }
 }
 
-/// What a turn was given, over a line to a model: with it the turn can be decided again.
-pub(crate) fn given(
-    asked: Asked,
-    lore: &Lore,
-    (path, transcript): (&Path, &Transcript),
-    line: &Line,
-) -> Given {
-    let attachments = Some(lore.attachments(&asked.turn(path, transcript).cast()));
-    Given {
-        attachments,
+/// The input to store with a turn, so that the turn can be replayed.
+pub(crate) fn stored_input(input: TurnInput, lore: &Lore, path: &Path, line: &Line) -> TurnInput {
+    TurnInput {
+        attachments: Some(lore.attachments(&input.cast(path.chat()))),
         voices: Voices::of(path),
         connection: Some(line.connection.name.clone()),
         model: Some(line.model.clone()).filter(|model| !model.is_empty()),
-        ..asked.given
+        ..input
     }
 }
 
@@ -105,17 +97,18 @@ impl App {
         };
         // Once a turn: what is set while a model chooses is for the next one.
         let holds = Box::new(self.holds(&wish));
-        let mut asked = Box::new(self.asked(&wish, &holds, near));
-        if is_story && wish.asks && self.is_choosing() {
-            let turn = asked.turn(&wish.path, &transcript);
-            let by = (&*lore, line.counter.as_ref());
-            let choosing = Box::pin(self.choose(by, &turn, &wish.state, waiting));
-            asked.given.selection = choosing.await;
+        let mut input = Box::new(self.input(&wish, &holds, near));
+        let counter = line.counter.as_ref();
+        let prepared =
+            lore.prepare_turn(&input.turn(&wish.path, &transcript), &wish.state, counter);
+        if let Some(open) = prepared.open_notes().filter(|_| is_story && wish.asks) {
+            let turn = (&input.turn(&wish.path, &transcript), open);
+            let choosing =
+                Box::pin(self.choose((&lore, counter), turn, &wish.state, waiting)).await;
+            input.selection = choosing;
         }
-        let mut woven = {
-            let turn = asked.turn(&wish.path, &transcript);
-            lore.weave(&turn, &wish.state, line.counter.as_ref())
-        };
+        let turn = input.turn(&wish.path, &transcript);
+        let mut woven = lore.finish_turn(prepared, &turn, &wish.state, counter);
         woven.injections.extend(holds.note(user_messages(&wish.path), line.counter.as_ref()));
         if let Some(remembering) = remembering {
             let asking = self.remembered(wish.path.chat(), remembering);
@@ -123,36 +116,34 @@ impl App {
             woven.report.budgets.extend(budget(&remembered));
             woven.injections.extend(remembered.injections);
         }
-        Box::new(Decided { lore, wish, asked, transcript, woven })
+        Box::new(Decided { lore, wish, input, transcript, woven })
     }
 
-    /// What a turn is asked for, before anybody has chosen anything.
-    fn asked(&self, wish: &Wish, holds: &Told, near: Vec<Near>) -> Asked {
+    /// The input of a turn, without the answer of a selecting model.
+    fn input(&self, wish: &Wish, holds: &StoryContext, near: Vec<Near>) -> TurnInput {
         let now = self.clock.now();
-        Asked {
+        TurnInput {
             generation: wish.generation,
             context: wish.context,
             seed: wish.seed,
             at: Some(now),
-            given: Given {
-                user: wish.names.user.clone(),
-                speaker: wish.speaker.clone(),
-                text: wish.text,
-                group: wish.group.clone().or_else(|| holds.group().map(str::to_owned)),
-                near,
-                dry_run: !wish.is_story,
-                scene: holds.scene(&wish.state.scene),
-                greeting: holds.greeting,
-                macros: macros(holds, wish.left_at, now),
-                ..Given::default()
-            },
+            user: wish.names.user.clone(),
+            speaker: wish.speaker.clone(),
+            text_completion: wish.text,
+            group: wish.group.clone().or_else(|| holds.group().map(str::to_owned)),
+            near,
+            dry_run: !wish.is_story,
+            vault_context: holds.vault_context(&wish.state.vault_context),
+            greeting: holds.greeting,
+            macros: macros(holds, wish.left_at, now),
+            ..TurnInput::default()
         }
     }
 
-    /// What the host has told of a turn, now, before or once for all.
-    fn holds(&self, wish: &Wish) -> Told {
-        let telling = wish.told.after(&wish.state.told);
-        telling.after(&self.live().defaults.told_in(wish.path.chat()))
+    /// The story context of a turn: stated now, stated before, or a default.
+    fn holds(&self, wish: &Wish) -> StoryContext {
+        let telling = wish.stated.after(&wish.state.context);
+        telling.after(&self.live().defaults.context_of(wish.path.chat()))
     }
 
     /// The entries found by meaning; a turn goes on without them.
@@ -177,8 +168,12 @@ impl App {
 
 /// What macros stand for that only the host knows: what it was told, and how long nobody has
 /// written.
-fn macros(told: &Told, left_at: Option<Timestamp>, now: Timestamp) -> BTreeMap<String, String> {
-    let mut macros = told.macros.clone().unwrap_or_default();
+fn macros(
+    stated: &StoryContext,
+    left_at: Option<Timestamp>,
+    now: Timestamp,
+) -> BTreeMap<String, String> {
+    let mut macros = stated.macros.clone().unwrap_or_default();
     if let Some(left_at) = left_at {
         let idle = now.0.saturating_sub(left_at.0).max(0).unsigned_abs() / 1000;
         macros.entry(IDLE.to_owned()).or_insert_with(|| in_words(idle));

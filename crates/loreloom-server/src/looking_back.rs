@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::past::again::{Again, Difference, explained};
 use loreloom_core::{
     explain::Fix,
-    given::Given,
     ids::{ChatId, EntryId, LibraryVersion, TenantId},
     library::Library,
     report::{Report, Verdict},
@@ -122,12 +121,12 @@ impl App {
         }
         let past = revisit(self.store.as_ref(), tenant, chat, turn).await?;
         let books = self.books_of(tenant, past.record.library).await?;
-        let counter = self.counter_of(past.record.given.as_deref());
+        let counter = self.counter_of(past.record.input.as_deref());
         let working = tokio::task::spawn_blocking(move || {
-            let given: Option<Given> = past.record.given.as_deref().cloned();
-            let again = given.zip(books.as_ref()).and_then(|(given, books)| {
+            let input = past.record.input.as_deref();
+            let again = input.zip(books.as_ref()).and_then(|(input, books)| {
                 let (library, rules) = (books.library(), books.rules());
-                let again = Again::decide(&past, &given, library, rules, counter.as_ref());
+                let again = Again::decide(&past, input, library, rules, counter.as_ref());
                 again.inspect_err(|error| tracing::warn!(%error, "not decided again")).ok()
             });
             LookedAt { summary, past, books, again }
@@ -173,8 +172,9 @@ impl App {
         if let Some(known) = known {
             return Ok(Some(Books::Then(known)));
         }
-        let Some(shelf) = self.store.library(tenant, version).await? else { return Ok(None) };
-        let working = tokio::task::spawn_blocking(move || Arc::new((shelf.compile(), shelf.rules)));
+        let Some(source) = self.store.library(tenant, version).await? else { return Ok(None) };
+        let working =
+            tokio::task::spawn_blocking(move || Arc::new((source.compile(), source.rules)));
         let compiled = working.await.map_err(|error| StoreError::Damaged {
             what: format!("the books of version {version}"),
             reason: error.to_string(),
@@ -187,12 +187,12 @@ impl App {
 
     /// The smallest change that would have made an entry fire at a turn.
     pub(crate) async fn explain_past(&self, looked: Arc<LookedAt>, entry: EntryId) -> Option<Fix> {
-        let counter = self.counter_of(looked.past.record.given.as_deref());
+        let counter = self.counter_of(looked.past.record.input.as_deref());
         let working = tokio::task::spawn_blocking(move || {
-            let given = looked.past.record.given.as_deref()?;
+            let input = looked.past.record.input.as_deref()?;
             let books = looked.books.as_ref()?;
             let (library, rules) = (books.library(), books.rules());
-            explained(&looked.past, given, library, rules, counter.as_ref(), &entry)
+            explained(&looked.past, input, library, rules, counter.as_ref(), &entry)
         });
         working.await.ok().flatten()
     }

@@ -6,12 +6,12 @@
 //! microseconds, fifty thousand a few milliseconds.
 
 use loreloom_core::{
+    dialects::worldinfo::split_decorators,
     digest::Hasher,
     ids::{Digest, EntryId},
     library::{Dialect, Library},
     rules::Rules,
     turn::{Near, Transcript},
-    worldinfo::split_decorators,
 };
 use rustc_hash::FxHashMap;
 
@@ -86,7 +86,7 @@ impl LoreVectors {
     }
 
     /// The entries nearest to the newest messages, nearest first: what a turn takes as
-    /// [`Host::near`](loreloom_core::turn::Host::near). Entries of card books, which know no
+    /// [`TurnInput::near`](loreloom_core::turn::TurnInput::near). Entries of card books, which know no
     /// threshold, are told only above it.
     pub async fn near(
         &self,

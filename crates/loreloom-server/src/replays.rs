@@ -14,11 +14,11 @@ use std::{
 
 use crate::past::runs::Run;
 use loreloom_core::{
-    given::{Asked, Given},
     ids::{ChatId, EntryId, TenantId},
-    library::{Cast, Library, Shelf},
+    library::{Library, LibrarySource},
     replay::{TurnChange, accidental, compare},
     rules::Rules,
+    turn::{Speaker, TurnInput},
 };
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -123,14 +123,14 @@ impl Replaying {
     }
 
     /// The lore that stories are told again with.
-    pub(crate) fn shelf(&self) -> &Shelf {
+    pub(crate) fn library_source(&self) -> &LibrarySource {
         match &self.with {
-            Comparison::ThenAndNow => self.lore.shelf(),
-            Comparison::NowAnd(shelf) => shelf,
+            Comparison::ThenAndNow => self.lore.library_source(),
+            Comparison::NowAnd(source) => source,
         }
     }
 
-    /// Today's lore when it began: whom the books of [`Self::shelf`] follow is known by it.
+    /// Today's lore when it began: whom the books of [`Self::library_source`] follow is known by it.
     pub(crate) fn lore(&self) -> &Arc<Lore> {
         &self.lore
     }
@@ -219,7 +219,7 @@ pub(crate) enum Comparison {
     /// The books it was told with, against today's.
     ThenAndNow,
     /// Today's books, against these.
-    NowAnd(Arc<Shelf>),
+    NowAnd(Arc<LibrarySource>),
 }
 
 impl App {
@@ -239,10 +239,10 @@ impl App {
     async fn go_on(&self, run: &Arc<Replaying>, chats: Vec<ChatId>) {
         let other = match &run.with {
             Comparison::ThenAndNow => None,
-            Comparison::NowAnd(shelf) => {
-                let shelf = Arc::clone(shelf);
+            Comparison::NowAnd(source) => {
+                let source = Arc::clone(source);
                 let working =
-                    tokio::task::spawn_blocking(move || (shelf.compile(), shelf.rules.clone()));
+                    tokio::task::spawn_blocking(move || (source.compile(), source.rules.clone()));
                 working.await.ok()
             }
         };
@@ -267,30 +267,19 @@ impl App {
         other: &Arc<Option<(Library, Rules)>>,
     ) -> Result<(usize, Vec<(TurnChange, Vec<EntryId>)>), String> {
         let live = self.live();
-        let unknown = |speaker: Option<&str>| Asked {
+        let unknown = |speaker: Option<&str>| TurnInput {
             context: live.defaults.context,
             seed: live.defaults.seed,
-            given: Given {
-                user: live.defaults.user.clone(),
-                speaker: speaker.map(loreloom_core::turn::Speaker::named),
-                ..Given::default()
-            },
-            ..Asked::default()
+            user: live.defaults.user.clone(),
+            speaker: speaker.map(Speaker::named),
+            ..TurnInput::default()
         };
         let told = Run::of_stored(self.store.as_ref(), &run.tenant, chat, unknown).await;
         let told = told.map_err(|error| error.to_string())?;
         let (lore, other) = (Arc::clone(&run.lore), Arc::clone(other));
         let counter = self.counter_of(None);
         let working = tokio::task::spawn_blocking(move || {
-            let active = |given: &Given| {
-                let cast = Cast {
-                    chat: &told.chat,
-                    character: given.speaker.as_ref().map(|speaker| speaker.name.as_str()),
-                    persona: &given.user,
-                    group: given.group.as_deref(),
-                };
-                Some(lore.attachments(&cast))
-            };
+            let active = |input: &TurnInput| Some(lore.attachments(&input.cast(&told.chat)));
             let counter = counter.as_ref();
             let now = told.lines_with(lore.library(), lore.rules(), counter, active);
             let (old, new, library) = match (other.as_ref(), &told.library) {

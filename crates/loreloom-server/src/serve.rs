@@ -8,7 +8,6 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::{GracefulShutdown, Watcher},
 };
-use loreloom_ports::bell::Bell;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::Semaphore,
@@ -88,8 +87,7 @@ fn converse(
         .max_buf_size(limits.head.max(LEAST_HEAD));
     let serving = watcher.watch(builder.serve_connection(stream, answer));
     async move {
-        // A request and its body are handed over within the one task.
-        if let Err(error) = Bell::drive(serving).await {
+        if let Err(error) = serving.await {
             tracing::debug!(%error, "a connection ended early");
         }
     }

@@ -5,16 +5,14 @@ use std::sync::Arc;
 use loreloom_core::{
     assemble::{Assembled, Layout, Plan, Seams},
     chat::{GenerationType, Message, Path, PathItem, Role, identity::without_speaker},
-    given::Given,
+    engine::Decision,
     ids::{ChatId, PrefixHash},
     place::Provenance,
     prompt::PromptMessage,
     report::{Span, Warning},
     state::StoryState,
-    told::Told,
-    turn::{Speaker, Transcript},
+    turn::{Speaker, StoryContext, Transcript, TurnInput},
     units::Timestamp,
-    weave::Woven,
 };
 use loreloom_ports::{
     Node, Reply, StoreError, StoredTurn, TurnId, TurnRecord, WholeReply, WriteId,
@@ -25,7 +23,7 @@ use crate::{
     app::App,
     choosing::Waiting,
     connections::Line,
-    deciding::{Decided, Wish, given},
+    deciding::{Decided, Wish, stored_input},
     events,
     notices::Happened,
     paths::Track,
@@ -125,7 +123,7 @@ impl App {
     pub(crate) async fn decide(
         &self,
         found: &mut Recognition,
-        (told, text): (&Told, bool),
+        (stated, text): (&StoryContext, bool),
         line: &Line,
         waiting: &Waiting,
     ) -> Result<Option<Box<Decided>>, StoreError> {
@@ -144,7 +142,7 @@ impl App {
             context: line.context,
             seed: self.live().defaults.seed,
             group: None,
-            told: told.clone(),
+            stated: stated.clone(),
             text,
             is_story: found.kind == Kind::Story,
             asks: true,
@@ -242,12 +240,12 @@ impl App {
     ) -> Result<Committed, StoreError> {
         let now = self.clock.now();
         let Sent { prompt, spans, already, seams, moving, line } = sent;
-        let Decided { lore, wish, asked, transcript, woven } = *decided;
-        let Wish { path, state, names, generation, told, .. } = *wish;
-        let given = given(*asked, &lore, (&path, &transcript), &line);
-        let Woven { injections, mut delta, mut report, .. } = woven;
-        let telling = told.after(&state.told);
-        delta.told = (telling != state.told).then_some(telling);
+        let Decided { lore, wish, input, transcript, woven } = *decided;
+        let Wish { path, state, names, generation, stated, .. } = *wish;
+        let input = TurnInput { seams, ..stored_input(*input, &lore, &path, &line) };
+        let Decision { injections, mut delta, mut report, .. } = woven;
+        let context = stated.after(&state.context);
+        delta.context = (context != state.context).then_some(context);
         report.cache = self.measure(path.chat(), &line, &prompt, &spans, &moving).await?;
         report.spans = spans;
         report.warnings.extend(already.into_iter().map(|source| Warning::AlreadyThere { source }));
@@ -263,7 +261,7 @@ impl App {
             prompt,
             report,
             created: now,
-            given: Some(Box::new(Given { seams, ..given })),
+            input: Some(Box::new(input)),
         };
         let reply = only_reply(&path, spoken);
         let (stored, answered) = match self.write(&path, &record, reply.as_ref()).await {

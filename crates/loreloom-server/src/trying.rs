@@ -7,17 +7,16 @@ use std::sync::Arc;
 
 use loreloom_core::{
     book::{Book, Entry, Key},
-    chat::{GenerationType, Role},
-    dice::TurnDice,
-    ids::{ChatId, EntryId, PrefixHash},
-    library::{Dialect, Library, Roster},
+    chat::{Path, Role},
+    engine::{Decision, EngineInput, decide},
+    ids::{ChatId, EntryId},
+    library::{ActiveEntries, Dialect, Library},
     report::{MatchPlace, Outcome, TextSource, Warning},
     rules::Rules,
     state::StoryState,
     tokens::ByteEstimate,
-    turn::{CardTexts, Host, Instruments, Transcript, Turn, TurnCache},
+    turn::{Instruments, Speaker, Transcript, TurnCache, TurnInput},
     units::Tokens,
-    weave::{Woven, weave},
 };
 
 /// The most places a key is looked for at.
@@ -168,34 +167,33 @@ fn first(
 }
 
 /// What the engine says to a text that is all that was said.
-fn judged(library: &Library, rules: &Rules, (user, char): (&str, &str), text: &str) -> Woven {
+fn judged(library: &Library, rules: &Rules, (user, char): (&str, &str), text: &str) -> Decision {
     let mut transcript = Transcript::new(false);
     transcript.push(Role::User, None, text);
-    let (chat, card) = (ChatId::from("try"), CardTexts::default());
-    let speaker = loreloom_core::turn::Speaker::named(char);
-    let turn = Turn {
-        chat: &chat,
-        prefix: PrefixHash::default(),
-        answers: None,
-        transcript: &transcript,
-        generation: GenerationType::Normal,
-        speaker: Some(&speaker),
-        user,
-        card: &card,
-        prompts: &[],
-        forced: &[],
+    let path = Path::new(ChatId::from("try"));
+    let input = TurnInput {
+        speaker: Some(Speaker::named(char)),
+        user: user.to_owned(),
         context: Tokens(1 << 20),
-        seed: 0,
-        at: None,
         dry_run: true,
-        host: Host::default(),
+        ..TurnInput::default()
     };
-    let roster = Roster::all(library, rules.world_info.strategy);
-    let mut dice = TurnDice::at(0, &chat, None);
+    let turn = input.turn(&path, &transcript);
+    let active = ActiveEntries::all(library, rules.world_info.strategy);
+    let mut dice = turn.dice();
     let mut cache = TurnCache::default();
     let counter = &ByteEstimate;
     let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-    weave(library, &roster, &turn, &StoryState::default(), rules, &mut instruments)
+    decide(
+        &EngineInput {
+            library,
+            active: &active,
+            turn: &turn,
+            state: &StoryState::default(),
+            rules,
+        },
+        &mut instruments,
+    )
 }
 
 #[cfg(test)]

@@ -81,7 +81,11 @@ export function address(path: string, params: Params = {}): string {
 /** A part of a path: ids may hold slashes and anything else. */
 export const part = (text: string): string => encodeURIComponent(text);
 
-export async function tagged<T>(path: string, params?: Params, signal?: AbortSignal): Promise<Tagged<T>> {
+export async function tagged<T>(
+  path: string,
+  params?: Params,
+  signal?: AbortSignal,
+): Promise<Tagged<T>> {
   const url = address(path, params);
   const before = known.get(url);
   const headers: Record<string, string> = before ? { 'if-none-match': before.tag } : {};

@@ -3913,7 +3913,7 @@ export interface components {
             /** @description Entries that only the old books bring in. */
             vanished: components["schemas"]["Fired"][];
         };
-        /** @description What a turn's decision was based on. */
+        /** @description The main facts of a turn, for people who read its report. */
         TurnFacts: {
             answers?: components["schemas"]["MessageId"] | null;
             at?: components["schemas"]["Timestamp"] | null;

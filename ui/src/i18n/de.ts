@@ -10,10 +10,12 @@ export const de: Record<Key, string> = {
   'app.theme': 'Hell und dunkel wechseln',
   'app.live': 'Verbunden',
   'app.lost': 'Server nicht erreichbar',
-  'app.lost.banner': 'Der Server antwortet seit {time} nicht. Was du siehst, kann veraltet sein; es geht von selbst weiter.',
+  'app.lost.banner':
+    'Der Server antwortet seit {time} nicht. Was du siehst, kann veraltet sein; es geht von selbst weiter.',
   'app.version': 'Version {version}',
   'app.tokenizer': 'zählt mit {name}',
-  'app.lore': '{entries, plural, one {# Eintrag} other {# Einträge}} in {books, plural, one {# Buch} other {# Büchern}}',
+  'app.lore':
+    '{entries, plural, one {# Eintrag} other {# Einträge}} in {books, plural, one {# Buch} other {# Büchern}}',
   'app.failopen': 'Eine Anfrage ging ohne Lore weiter: {reason}',
 
   'nav.story': 'Geschichte',
@@ -117,9 +119,11 @@ export const de: Record<Key, string> = {
   'story.totip': 'Dorthin, wo die Geschichte steht',
   'story.earlier': 'Frühere Nachrichten zeigen',
   'story.empty': 'Noch keine Geschichte',
-  'story.empty.hint': 'Trage diese Adresse in deinem Programm als API-Adresse ein und sende eine Nachricht:',
+  'story.empty.hint':
+    'Trage diese Adresse in deinem Programm als API-Adresse ein und sende eine Nachricht:',
   'story.empty.waiting': 'Wartet auf die erste Anfrage',
-  'story.woven': '{fired, plural, one {# eingewoben} other {# eingewoben}}, {carried, plural, one {# mitgeführt} other {# mitgeführt}}',
+  'story.woven':
+    '{fired, plural, one {# eingewoben} other {# eingewoben}}, {carried, plural, one {# mitgeführt} other {# mitgeführt}}',
   'story.cut': '{count, plural, one {# gekürzt} other {# gekürzt}}',
   'story.carried': '+{count} mitgeführt',
   'story.none': 'Nichts wurde eingewoben',
@@ -193,8 +197,10 @@ export const de: Record<Key, string> = {
   'insp.speaker': 'Als',
   'insp.speaker.label': 'Als Sprecher',
   'insp.speaker.title': 'Als Zug von {name}',
-  'insp.speaker.tokens': '{tokens, plural, one {Der Prompt hätte # Token.} other {Der Prompt hätte # Token.}} Was das Frontend selbst für seinen Sprecher geschrieben hat, bleibt.',
-  'insp.speaker.books': 'Wem die Bücher von damals folgten, ist nicht bekannt; sie sind, wie sie waren.',
+  'insp.speaker.tokens':
+    '{tokens, plural, one {Der Prompt hätte # Token.} other {Der Prompt hätte # Token.}} Was das Frontend selbst für seinen Sprecher geschrieben hat, bleibt.',
+  'insp.speaker.books':
+    'Wem die Bücher von damals folgten, ist nicht bekannt; sie sind, wie sie waren.',
   'insp.speaker.appeared': 'Kommt hinein: {names}',
   'insp.speaker.vanished': 'Bleibt draußen: {names}',
   'insp.speaker.wall': 'Was die Mauer vor ihnen verbirgt',
@@ -205,14 +211,16 @@ export const de: Record<Key, string> = {
   'insp.speaker.diff': 'Was im Prompt anders wäre',
   'insp.speaker.same': 'Nichts.',
   'insp.head': '{tokens} von {context} Token',
-  'insp.map': 'Karte des Prompts in seiner Reihenfolge: {count, plural, one {# Stelle} other {# Stellen}}, {tokens} Token',
+  'insp.map':
+    'Karte des Prompts in seiner Reihenfolge: {count, plural, one {# Stelle} other {# Stellen}}, {tokens} Token',
   'insp.unchanged': '{tokens} unverändert ({share})',
   'insp.prefix': 'hier endet der unveränderte Anfang',
   'insp.cause.grew': 'der Chat ging weiter',
   'insp.cause.woven': 'erste Änderung: eingewobener Text „{title}“',
   'insp.cause.message': 'erste Änderung: eine Nachricht des Prompts',
   'insp.first': 'erster Zug, nichts zum Vergleichen',
-  'insp.folded': '{count, plural, one {# frühere Nachricht} other {# frühere Nachrichten}}, {tokens} Token, alle unverändert',
+  'insp.folded':
+    '{count, plural, one {# frühere Nachricht} other {# frühere Nachrichten}}, {tokens} Token, alle unverändert',
   'insp.passage': '{source}: {title}, {tokens} Token',
   'insp.choose': 'Wähle eine Stelle, um zu sehen, woher sie kommt.',
   'insp.choose.hint': 'Jede Stelle des Prompts hat eine Farbe und ein Kürzel für ihre Quelle.',
@@ -221,9 +229,11 @@ export const de: Record<Key, string> = {
   'insp.bytes': 'Nachricht {message}, Bytes {start} bis {end}',
   'insp.reproduced': 'Noch einmal entschieden ergibt dieser Zug dieselben Bytes',
   'insp.differs': 'Noch einmal entschieden ergibt dieser Zug etwas anderes',
-  'insp.unknown': 'Die Bücher dieses Zugs wurden nicht aufbewahrt: Er lässt sich nicht noch einmal entscheiden',
+  'insp.unknown':
+    'Die Bücher dieses Zugs wurden nicht aufbewahrt: Er lässt sich nicht noch einmal entscheiden',
   'insp.noTurns': 'Diese Geschichte hat noch keinen Zug',
-  'insp.noTurns.hint': 'Ein Zug wird mit seinem genauen Prompt aufbewahrt, sobald eine Anfrage durchläuft.',
+  'insp.noTurns.hint':
+    'Ein Zug wird mit seinem genauen Prompt aufbewahrt, sobald eine Anfrage durchläuft.',
   'insp.step.found': 'Gefunden',
   'insp.step.secondary': 'Zweite Schlüssel',
   'insp.step.brought': 'Mitgebracht von',
@@ -253,7 +263,8 @@ export const de: Record<Key, string> = {
   'insp.diff.rewritten': 'Geändert',
   'insp.diff.tokens': 'Lore ging von {before} auf {after} Token',
   'insp.diff.prompt': 'Der Prompt, Zeile für Zeile',
-  'insp.diff.unchanged': '{count, plural, one {Die erste Nachricht ist gleich} other {Die ersten # Nachrichten sind gleich}}',
+  'insp.diff.unchanged':
+    '{count, plural, one {Die erste Nachricht ist gleich} other {Die ersten # Nachrichten sind gleich}}',
   'insp.diff.first': 'Dies ist der erste Zug: Davor ist keiner zum Vergleichen.',
   'insp.warnings': 'Gut zu wissen',
   'insp.viewEntry': 'Eintrag öffnen',
@@ -311,12 +322,16 @@ export const de: Record<Key, string> = {
   'stop.key_too_slow': 'Schlüssel „{key}“ braucht zu viele Schritte',
   'stop.not_near': 'seine Bedeutung ist nicht nah genug ({score}, nötig {threshold})',
   'stop.not_near.others': 'andere sind in der Bedeutung näher',
-  'stop.out_of_reach': '„{key}“ liegt {distance, plural, one {# Nachricht} other {# Nachrichten}} zurück, aber nur {depth, plural, one {die letzte wird} other {die letzten # werden}} durchsucht',
-  'stop.out_of_reach.characters': '„{key}“ liegt {distance, plural, one {# Nachricht} other {# Nachrichten}} zurück, aber nur {characters, plural, one {das letzte Zeichen wird} other {die letzten # Zeichen werden}} durchsucht',
-  'stop.out_of_reach.tokens': '„{key}“ liegt {distance, plural, one {# Nachricht} other {# Nachrichten}} zurück, aber nur {tokens, plural, one {das letzte Token wird} other {die letzten # Token werden}} durchsucht',
+  'stop.out_of_reach':
+    '„{key}“ liegt {distance, plural, one {# Nachricht} other {# Nachrichten}} zurück, aber nur {depth, plural, one {die letzte wird} other {die letzten # werden}} durchsucht',
+  'stop.out_of_reach.characters':
+    '„{key}“ liegt {distance, plural, one {# Nachricht} other {# Nachrichten}} zurück, aber nur {characters, plural, one {das letzte Zeichen wird} other {die letzten # Zeichen werden}} durchsucht',
+  'stop.out_of_reach.tokens':
+    '„{key}“ liegt {distance, plural, one {# Nachricht} other {# Nachrichten}} zurück, aber nur {tokens, plural, one {das letzte Token wird} other {die letzten # Token werden}} durchsucht',
   'stop.copied': 'Kopie von „{of}“, der selbst da ist',
   'stop.copy_of_nothing': 'Kopie eines Eintrags, den sein Buch nicht hat',
-  'stop.secondary': '„{key}“ wurde gefunden, aber die zweiten Schlüssel sagten nein (es fehlt: {missing})',
+  'stop.secondary':
+    '„{key}“ wurde gefunden, aber die zweiten Schlüssel sagten nein (es fehlt: {missing})',
   'stop.secondary.found': '„{key}“ wurde gefunden, aber auch {found}',
   'stop.group': 'ein anderes Mitglied der Gruppe „{group}“ wurde gewählt',
   'stop.group.winner': '„{winner}“ wurde in der Gruppe „{group}“ gewählt',
@@ -333,7 +348,8 @@ export const de: Record<Key, string> = {
   'stop.context': '„{field}“ passt nicht zur Szene: {note}',
   'stop.folder': 'liegt im Ordner „{folder}“, in den nicht geschaut wird',
   'stop.blocked': 'in diesem Chat gesperrt',
-  'stop.reinjection': 'war vor {ago, plural, one {# Zug} other {# Zügen}} da, kommt nach {cooldown} wieder',
+  'stop.reinjection':
+    'war vor {ago, plural, one {# Zug} other {# Zügen}} da, kommt nach {cooldown} wieder',
   'stop.requires': 'verlangt {missing}',
   'stop.excludes': 'verträgt sich nicht mit {present}',
   'stop.stripped': 'derselbe Text war vor kurzem da',
@@ -344,7 +360,8 @@ export const de: Record<Key, string> = {
   'fix.make_constant': 'Immer auslösen lassen',
   'fix.any_generation': 'Seine Liste von Generierungsarten streichen',
   'fix.any_character': 'Seine Liste von Figuren streichen',
-  'fix.scan_depth': '{messages, plural, one {# Nachricht} other {# Nachrichten}} nach ihm durchsuchen',
+  'fix.scan_depth':
+    '{messages, plural, one {# Nachricht} other {# Nachrichten}} nach ihm durchsuchen',
   'fix.say': '{words} erwähnen',
   'fix.ignore_secondary': 'Seine zweiten Schlüssel übergehen',
   'fix.wait': 'Bis Nachricht {until} warten',
@@ -371,7 +388,8 @@ export const de: Record<Key, string> = {
   'place.none': 'nirgends',
   'stands.moved': '{place}, für den Prompt-Cache, statt {own}',
   'stands.still': 'der Text steht noch {place}, für den Prompt-Cache',
-  'stands.since': 'der Text steht noch {place}, für den Prompt-Cache; seit Nachricht {since} nicht mehr gefragt',
+  'stands.since':
+    'der Text steht noch {place}, für den Prompt-Cache; seit Nachricht {since} nicht mehr gefragt',
 
   'position.default': 'Übliche Stelle',
   'position.before_character': 'Vor der Figur',
@@ -418,7 +436,8 @@ export const de: Record<Key, string> = {
   'lore.selected': '{count, plural, one {# ausgewählt} other {# ausgewählt}}',
   'lore.turnOff': 'Abschalten',
   'lore.turnOn': 'Einschalten',
-  'lore.readonly': 'Dieses Buch wurde beim Start des Servers genannt: Es lässt sich lesen, nicht ändern. Importiere es, um es hier zu ändern.',
+  'lore.readonly':
+    'Dieses Buch wurde beim Start des Servers genannt: Es lässt sich lesen, nicht ändern. Importiere es, um es hier zu ändern.',
   'lore.note': 'Dies ist eine Notiz: Ändere ihre Datei.',
   'lore.none': 'Kein Eintrag passt zu diesem Filter.',
   'lore.empty': 'Noch keine Lore',
@@ -462,28 +481,36 @@ export const de: Record<Key, string> = {
   'lore.tokens': '{count, plural, one {# Token} other {# Token}}',
   'lore.changes': '{count, plural, =0 {Keine Änderungen} one {# Änderung} other {# Änderungen}}',
   'lore.conflict': 'Jemand anders hat diesen Eintrag inzwischen geändert',
-  'lore.conflict.hint': 'Deine und die andere Fassung stehen nebeneinander. Nichts wird gespeichert, bevor du wählst.',
+  'lore.conflict.hint':
+    'Deine und die andere Fassung stehen nebeneinander. Nichts wird gespeichert, bevor du wählst.',
   'lore.conflict.mine': 'Meine',
   'lore.conflict.theirs': 'Die andere',
   'lore.conflict.keepMine': 'Meine darüber speichern',
   'lore.conflict.takeTheirs': 'Die andere nehmen',
   'lore.unsaved': 'Es gibt ungespeicherte Änderungen. Trotzdem weg?',
   'lore.try.text': 'Schreibe oder füge einen Text ein',
-  'lore.frequency': 'in {messages, plural, one {# Nachricht} other {# Nachrichten}} aus {chats, plural, one {# Geschichte} other {# Geschichten}} gefunden',
-  'lore.frequency.all': 'Zahlen: Nachrichten mit dem Schlüssel, von {messages, plural, one {# Nachricht} other {# Nachrichten}} in {chats, plural, one {# Geschichte} other {# Geschichten}}',
-  'lore.frequency.newest': 'Zahlen: Nachrichten mit dem Schlüssel, von {messages, plural, one {der neuesten Nachricht} other {den # neuesten Nachrichten}} in {chats, plural, one {# Geschichte} other {# Geschichten}}; ältere wurden nicht durchsucht',
+  'lore.frequency':
+    'in {messages, plural, one {# Nachricht} other {# Nachrichten}} aus {chats, plural, one {# Geschichte} other {# Geschichten}} gefunden',
+  'lore.frequency.all':
+    'Zahlen: Nachrichten mit dem Schlüssel, von {messages, plural, one {# Nachricht} other {# Nachrichten}} in {chats, plural, one {# Geschichte} other {# Geschichten}}',
+  'lore.frequency.newest':
+    'Zahlen: Nachrichten mit dem Schlüssel, von {messages, plural, one {der neuesten Nachricht} other {den # neuesten Nachrichten}} in {chats, plural, one {# Geschichte} other {# Geschichten}}; ältere wurden nicht durchsucht',
   'lore.try.none': 'kein Treffer',
   'lore.try.hits': '{count, plural, one {# Treffer} other {# Treffer}}',
   'lore.untitled': 'Neuer Eintrag',
   'lore.confirmDelete': 'Eintrag löschen',
   'lore.move': 'Verschieben oder kopieren …',
-  'lore.move.title': '{count, plural, one {# Eintrag in ein anderes Buch verschieben} other {# Einträge in ein anderes Buch verschieben}}',
+  'lore.move.title':
+    '{count, plural, one {# Eintrag in ein anderes Buch verschieben} other {# Einträge in ein anderes Buch verschieben}}',
   'lore.move.into': 'Nach',
   'lore.move.copy': 'Kopieren: auch dort lassen, wo sie sind',
   'lore.move.skip': 'Auslassen, wessen Titel dort vergeben ist',
-  'lore.move.clashes': '{count, plural, one {Der Titel von # Eintrag ist dort vergeben. Beide werden da sein; nichts wird überschrieben.} other {Die Titel von # Einträgen sind dort vergeben. Beide werden da sein; nichts wird überschrieben.}}',
-  'lore.move.clashes.skipped': '{count, plural, one {Der Titel von # Eintrag ist dort vergeben: er bleibt, wo er ist.} other {Die Titel von # Einträgen sind dort vergeben: sie bleiben, wo sie sind.}}',
-  'lore.move.losses': '{count, plural, one {Eine Datei im Format dieses Buchs hat für # Angabe keinen Platz. Sie bleibt hier und fehlt, wenn das Buch als solche Datei geschrieben wird.} other {Eine Datei im Format dieses Buchs hat für # Angaben keinen Platz. Sie bleiben hier und fehlen, wenn das Buch als solche Datei geschrieben wird.}}',
+  'lore.move.clashes':
+    '{count, plural, one {Der Titel von # Eintrag ist dort vergeben. Beide werden da sein; nichts wird überschrieben.} other {Die Titel von # Einträgen sind dort vergeben. Beide werden da sein; nichts wird überschrieben.}}',
+  'lore.move.clashes.skipped':
+    '{count, plural, one {Der Titel von # Eintrag ist dort vergeben: er bleibt, wo er ist.} other {Die Titel von # Einträgen sind dort vergeben: sie bleiben, wo sie sind.}}',
+  'lore.move.losses':
+    '{count, plural, one {Eine Datei im Format dieses Buchs hat für # Angabe keinen Platz. Sie bleibt hier und fehlt, wenn das Buch als solche Datei geschrieben wird.} other {Eine Datei im Format dieses Buchs hat für # Angaben keinen Platz. Sie bleiben hier und fehlen, wenn das Buch als solche Datei geschrieben wird.}}',
   'lore.move.whole': 'Alles, was sie sagen, hat dort Platz.',
   'lore.move.none': 'Nichts würde verschoben.',
   'lore.move.apply': '{count, plural, one {# Eintrag verschieben} other {# Einträge verschieben}}',
@@ -496,7 +523,8 @@ export const de: Record<Key, string> = {
   'lore.replace.preview': 'Vorschau',
   'lore.replace.apply': '{count, plural, one {# Eintrag} other {# Einträge}} ändern',
   'lore.replace.none': 'Keiner der gewählten Einträge enthält diesen Text.',
-  'lore.replace.title': 'Suchen und Ersetzen in {count, plural, one {# Eintrag} other {# Einträgen}}',
+  'lore.replace.title':
+    'Suchen und Ersetzen in {count, plural, one {# Eintrag} other {# Einträgen}}',
   'lore.export': 'Exportieren',
   'lore.loading': 'Zeilen werden geladen',
 
@@ -512,13 +540,15 @@ export const de: Record<Key, string> = {
   'import.losses': 'Wofür ein Buch keinen Platz hat',
   'import.clean': 'Nichts war seltsam, und nichts geht verloren.',
   'import.go': 'Importieren',
-  'import.taken': 'Ein Buch mit dieser Kennung gibt es schon. Wähle eine andere; nichts wird überschrieben.',
+  'import.taken':
+    'Ein Buch mit dieser Kennung gibt es schon. Wähle eine andere; nichts wird überschrieben.',
   'import.reading': 'Die Datei wird gelesen …',
 
   'mem.title': 'Gedächtnis',
 
   'history.title': 'Verlauf',
-  'history.hint': 'Jede Änderung an Büchern, Regeln und Einstellungen. Jede lässt sich zurücknehmen.',
+  'history.hint':
+    'Jede Änderung an Büchern, Regeln und Einstellungen. Jede lässt sich zurücknehmen.',
   'history.none': 'Noch wurde nichts geändert.',
   'history.number': 'Änderung {number}',
   'history.undoes': 'nimmt Änderung {number} zurück',
@@ -555,7 +585,8 @@ export const de: Record<Key, string> = {
   'mem.at': '#{number}',
   'mem.off': 'Das Gedächtnis ist auf diesem Server abgeschaltet.',
   'mem.none': 'Hier ist nichts gemerkt',
-  'mem.none.hint': 'Erinnerungen entstehen, wenn ein Modell die Geschichte mitliest; du kannst auch selbst eine notieren.',
+  'mem.none.hint':
+    'Erinnerungen entstehen, wenn ein Modell die Geschichte mitliest; du kannst auch selbst eine notieren.',
   'mem.fact': 'Was',
   'mem.add': 'Selbst etwas notieren',
   'mem.addit': 'Merken',
@@ -621,9 +652,11 @@ export const de: Record<Key, string> = {
   'jobs.state': 'Stand',
   'jobs.progress': 'Fortschritt',
   'jobs.tokens': 'Token',
-  'jobs.tokens.of': '{asked} gefragt, {answered} geantwortet, {count, plural, one {# Frage} other {# Fragen}}',
+  'jobs.tokens.of':
+    '{asked} gefragt, {answered} geantwortet, {count, plural, one {# Frage} other {# Fragen}}',
   'jobs.next': 'nächster Versuch {time}',
-  'jobs.replies': '{count, plural, one {Die Antwort des Modells} other {Die letzten # Antworten des Modells}}',
+  'jobs.replies':
+    '{count, plural, one {Die Antwort des Modells} other {Die letzten # Antworten des Modells}}',
   'jobs.reply': 'Antwort {number}',
   'jobs.reply.cut': '… und mehr',
   'jobs.kept': 'Was daraus gelesen wurde',
@@ -644,14 +677,16 @@ export const de: Record<Key, string> = {
   'impact.title': 'Wenn du das speicherst',
   'impact.run': 'Alle Geschichten wiederholen',
   'impact.running': 'Wiederholt …',
-  'impact.hint': 'Erzählt jeden aufbewahrten Zug mit dieser Änderung noch einmal und speichert nichts.',
+  'impact.hint':
+    'Erzählt jeden aufbewahrten Zug mit dieser Änderung noch einmal und speichert nichts.',
   'impact.turns': '{changed} von {turns, plural, one {# Zug} other {# Zügen}} ändern sich',
   'impact.appeared': '+{count} lösen aus',
   'impact.vanished': '−{count} weg',
   'impact.rewritten': '{count} umformuliert',
   'impact.over': '{count} über dem Budget',
   'impact.accidental': '{count, plural, one {# wirkt zufällig} other {# wirken zufällig}}',
-  'impact.accidental.hint': 'Ein Schlüssel kam vor, und sonst hat die Nachricht mit dem Eintrag nichts gemein.',
+  'impact.accidental.hint':
+    'Ein Schlüssel kam vor, und sonst hat die Nachricht mit dem Eintrag nichts gemein.',
   'settings.telling': 'Einweben',
   'settings.user': 'Dein Name, wo Anfragen ihn nicht nennen',
   'settings.character': 'Name der Figur, wo Anfragen ihn nicht nennen',
@@ -698,7 +733,8 @@ export const de: Record<Key, string> = {
   'conn.step.tokenizer': 'Tokenizer',
   'conn.step.context': 'Kontextgröße',
   'lint.title': 'Befunde',
-  'lint.hint': 'Fehler in aller Lore: Schlüssel, die nie treffen, Einträge ohne Schlüssel oder Text und so weiter.',
+  'lint.hint':
+    'Fehler in aller Lore: Schlüssel, die nie treffen, Einträge ohne Schlüssel oder Text und so weiter.',
   'lint.none': 'Nichts gefunden.',
   'lint.severity': 'Gewicht',
   'lint.what': 'Was',
@@ -720,7 +756,8 @@ export const de: Record<Key, string> = {
   'graph.layers': 'Ebenen',
   'graph.picture': 'Bild',
   'graph.list': 'Liste',
-  'graph.picture.label': 'Netz aus {nodes, plural, one {# Ding} other {# Dingen}} und {edges, plural, one {# Verbindung} other {# Verbindungen}}. Die Liste zeigt dasselbe als Text.',
+  'graph.picture.label':
+    'Netz aus {nodes, plural, one {# Ding} other {# Dingen}} und {edges, plural, one {# Verbindung} other {# Verbindungen}}. Die Liste zeigt dasselbe als Text.',
   'graph.node': '{title}, {ties, plural, one {# Verbindung} other {# Verbindungen}}',
   'graph.around': 'Um „{title}“',
   'graph.whole': 'Das ganze Netz zeigen',
@@ -728,7 +765,8 @@ export const de: Record<Key, string> = {
   'graph.depth': 'Schritte',
   'graph.turns': 'aus {count, plural, one {dem neuesten Zug} other {den neuesten # Zügen}}',
   'graph.none': 'Noch hängt nichts zusammen',
-  'graph.none.hint': 'Verbindungen entstehen, wenn Texte die Schlüssel anderer nennen, Notizen aufeinander verweisen oder Einträge in denselben Runden zünden.',
+  'graph.none.hint':
+    'Verbindungen entstehen, wenn Texte die Schlüssel anderer nennen, Notizen aufeinander verweisen oder Einträge in denselben Runden zünden.',
   'graph.kind': 'Art',
   'graph.kind.entry': 'Eintrag',
   'graph.kind.note': 'Vault-Notiz',
@@ -736,7 +774,8 @@ export const de: Record<Key, string> = {
   'graph.ties': 'Verbindungen',
   'graph.book': 'Buch',
   'graph.about': 'Was zusammenhängt',
-  'graph.hint': 'Wählen Sie etwas aus, um zu sehen, womit es zu tun hat. Die Größe zeigt die Zahl der Verbindungen; ein Doppelklick sieht sich darum herum um.',
+  'graph.hint':
+    'Wählen Sie etwas aus, um zu sehen, womit es zu tun hat. Die Größe zeigt die Zahl der Verbindungen; ein Doppelklick sieht sich darum herum um.',
   'graph.focus': 'Hier umsehen',
   'graph.way': 'Weg nach',
   'graph.noway': 'Im Gezeigten führt kein Weg dorthin.',
@@ -751,10 +790,12 @@ export const de: Record<Key, string> = {
   'graph.says.rule': 'Regel: {word}',
   'graph.says.ruled': 'von einer Regel genannt: {word}',
   'graph.says.feels': 'empfindet: {word}',
-  'graph.says.entity': '{count, plural, one {in # Erinnerung oder dem Namen nach} other {in # Erinnerungen}}',
+  'graph.says.entity':
+    '{count, plural, one {in # Erinnerung oder dem Namen nach} other {in # Erinnerungen}}',
   'impact.turn': 'Runde {turn} von {chat}',
   'impact.all': '{count, plural, one {Die geänderte Runde} other {Alle # geänderten Runden}}',
-  'replay.hint': 'Erzählt gespeicherte Geschichten noch einmal und vergleicht Runde für Runde. Dabei wird nichts gespeichert. Auch Editoren starten solche Läufe, mit der noch nicht gespeicherten Änderung.',
+  'replay.hint':
+    'Erzählt gespeicherte Geschichten noch einmal und vergleicht Runde für Runde. Dabei wird nichts gespeichert. Auch Editoren starten solche Läufe, mit der noch nicht gespeicherten Änderung.',
   'replay.compare': 'Damalige Lore mit heutiger vergleichen',
   'replay.none': 'Noch kein Lauf.',
   'replay.run': 'Lauf {number}',
@@ -771,12 +812,14 @@ export const de: Record<Key, string> = {
   'replay.rewritten': 'Texte sagen etwas anderes',
   'replay.over': 'Runden passen nicht mehr',
   'tests.title': 'Tests für Lore',
-  'tests.hint': 'Was auslösen muss und was nicht, in einer Datei (YAML) neben der Lore. Füge eine ein oder lass sie hier fallen; loreloom test prüft dieselbe Datei im Terminal.',
+  'tests.hint':
+    'Was auslösen muss und was nicht, in einer Datei (YAML) neben der Lore. Füge eine ein oder lass sie hier fallen; loreloom test prüft dieselbe Datei im Terminal.',
   'tests.open': 'Datei öffnen',
   'tests.save': 'Datei sichern',
   'tests.run': 'Tests ausführen',
   'tests.file': 'Datei mit Tests',
-  'tests.example': 'tests:\n  - name: die Glocke ist bekannt\n    as: Mira\n    messages:\n      - user: Ich höre eine Glocke.\n    fires: [Die Glocke]\n    does_not_fire: [Der Erbe]',
+  'tests.example':
+    'tests:\n  - name: die Glocke ist bekannt\n    as: Mira\n    messages:\n      - user: Ich höre eine Glocke.\n    fires: [Die Glocke]\n    does_not_fire: [Der Erbe]',
   'tests.passed': '{count} bestanden',
   'tests.failed': '{count} nicht bestanden',
   'tests.ok': 'bestanden',
@@ -794,9 +837,11 @@ export const de: Record<Key, string> = {
   'tests.keep': 'Als Test sichern',
   'tests.kept': 'In die Datei mit Tests aufgenommen.',
   'tests.name': '{chat}, Nachricht {number}',
-  'replay.strip': '{count, plural, one {# Runde, die sich ändert} other {# Runden, die sich ändern}}, nach Geschichten',
+  'replay.strip':
+    '{count, plural, one {# Runde, die sich ändert} other {# Runden, die sich ändern}}, nach Geschichten',
   'replay.same': 'Keine Runde ändert sich.',
-  'replay.skipped': '{count, plural, one {# Geschichte konnte nicht noch einmal erzählt werden} other {# Geschichten konnten nicht noch einmal erzählt werden}}',
+  'replay.skipped':
+    '{count, plural, one {# Geschichte konnte nicht noch einmal erzählt werden} other {# Geschichten konnten nicht noch einmal erzählt werden}}',
   'replay.message': 'bei Nachricht {number}',
   'replay.overbudget': 'passt nicht mehr',
   'replay.detail': 'Eine geänderte Runde',
@@ -812,19 +857,25 @@ export const de: Record<Key, string> = {
   'recap.memory': 'Alles, was erinnert wird',
   'recap.go': 'Weiter',
   'welcome.title': 'Erste Schritte',
-  'welcome.hint': 'Vier Schritte, zwei Minuten. Nichts verlässt diesen Rechner außer dem, was Ihr Frontend an sein Modell sendet.',
+  'welcome.hint':
+    'Vier Schritte, zwei Minuten. Nichts verlässt diesen Rechner außer dem, was Ihr Frontend an sein Modell sendet.',
   'welcome.model': 'Ein Modell',
   'welcome.model.to': 'Anfragen gehen weiter an',
-  'welcome.model.hint': 'Ein anderes: in den Einstellungen unter „Modelle“ einrichten oder mit „loreloom serve --upstream ADRESSE“ starten.',
+  'welcome.model.hint':
+    'Ein anderes: in den Einstellungen unter „Modelle“ einrichten oder mit „loreloom serve --upstream ADRESSE“ starten.',
   'welcome.lore': 'Lore',
-  'welcome.lore.none': 'Noch keine Lore. Bringen Sie ein Lorebook, eine Charakterkarte oder einen Ordner mit Notizen mit.',
-  'welcome.lore.hint': 'Dateien von SillyTavern, NovelAI, Agnai, Risu und Charakterkarten werden gelesen, wie sie sind; ein Ordner mit Notizen wird im Bereich Lore hinzugefügt oder beim Start mit „--vault“ genannt.',
+  'welcome.lore.none':
+    'Noch keine Lore. Bringen Sie ein Lorebook, eine Charakterkarte oder einen Ordner mit Notizen mit.',
+  'welcome.lore.hint':
+    'Dateien von SillyTavern, NovelAI, Agnai, Risu und Charakterkarten werden gelesen, wie sie sind; ein Ordner mit Notizen wird im Bereich Lore hinzugefügt oder beim Start mit „--vault“ genannt.',
   'welcome.front': 'Ihr Frontend',
   'welcome.front.hint': 'Tragen Sie dort diese API-Adresse ein; alles andere bleibt, wie es ist.',
-  'welcome.front.key': 'Ein API-Schlüssel, den Ihr Frontend sendet, geht unverändert an den Server des Modells.',
+  'welcome.front.key':
+    'Ein API-Schlüssel, den Ihr Frontend sendet, geht unverändert an den Server des Modells.',
   'welcome.first': 'Die erste Anfrage',
   'welcome.first.seen': 'Gesehen: „{title}“, {turns, plural, one {# Runde} other {# Runden}}',
-  'welcome.first.hint': 'Senden Sie im Frontend irgendeine Nachricht: Sie erscheint hier von selbst.',
+  'welcome.first.hint':
+    'Senden Sie im Frontend irgendeine Nachricht: Sie erscheint hier von selbst.',
   'welcome.memory': 'Gedächtnis: {state}',
   'settings.page.page': 'Diese Seite',
   'settings.page.weaving': 'Verweben',
@@ -833,10 +884,12 @@ export const de: Record<Key, string> = {
   'settings.page.server': 'Server',
   'settings.welcome': 'Die ersten Schritte noch einmal zeigen',
   'settings.price': 'Preise',
-  'settings.price.hint': 'Für Züge über Verbindungen ohne eigene Preise, in beliebiger Währung. Nur in diesem Browser gespeichert.',
+  'settings.price.hint':
+    'Für Züge über Verbindungen ohne eigene Preise, in beliebiger Währung. Nur in diesem Browser gespeichert.',
   'settings.price.prompt': 'Eine Million Token Prompt',
   'settings.price.cached': 'Eine Million Token, die der Anbieter im Cache hat',
-  'conn.hint': 'Wohin Anfragen gehen. Verbindungen der Konfiguration werden dort geändert, wo der Server gestartet wird; weitere werden hier eingerichtet. Ein Schlüssel wird nie gezeigt.',
+  'conn.hint':
+    'Wohin Anfragen gehen. Verbindungen der Konfiguration werden dort geändert, wo der Server gestartet wird; weitere werden hier eingerichtet. Ein Schlüssel wird nie gezeigt.',
   'conn.add': 'Verbindung hinzufügen',
   'conn.edit': '{name} ändern',
   'conn.change': 'Ändern',
@@ -853,7 +906,8 @@ export const de: Record<Key, string> = {
   'conn.address.openai': 'Mit Pfad, meist /v1',
   'conn.address.ollama': 'Ohne Pfad',
   'conn.key': 'Woher der Schlüssel kommt',
-  'conn.key.hint': 'Der Name einer Variablen auf dem Server, nie der Schlüssel selbst: env:LORELOOM_… Leer reicht den Schlüssel des Frontends weiter.',
+  'conn.key.hint':
+    'Der Name einer Variablen auf dem Server, nie der Schlüssel selbst: env:LORELOOM_… Leer reicht den Schlüssel des Frontends weiter.',
   'conn.model': 'Modell',
   'conn.model.hint': 'Für Arbeiten, die keines nennen',
   'conn.context.hint': 'Tokens; leer fragt den Server',
@@ -864,7 +918,8 @@ export const de: Record<Key, string> = {
   'conn.source.configuration': 'Konfiguration',
   'conn.source.api': 'hier eingerichtet',
   'routes.title': 'Was wohin geht',
-  'routes.hint': 'Das erste Muster, das auf den Namen des Modells passt, gilt; * steht für beliebige Zeichen, ? für eines. Was hier nicht gesetzt ist, ist wie in der Konfiguration.',
+  'routes.hint':
+    'Das erste Muster, das auf den Namen des Modells passt, gilt; * steht für beliebige Zeichen, ? für eines. Was hier nicht gesetzt ist, ist wie in der Konfiguration.',
   'routes.models': 'Modelle von Route {number}',
   'routes.connection': 'Verbindung von Route {number}',
   'routes.up': 'Route {number} nach oben',
@@ -885,7 +940,8 @@ export const de: Record<Key, string> = {
   'routes.embedder': 'Finden nach Bedeutung',
   'routes.embedder.hint': 'Macht Vektoren',
   'keys.server': 'Schlüssel dieses Servers',
-  'keys.hint': 'Wer den Server von anderswo erreicht, braucht einen. Ein Schlüssel wird einmal gezeigt; aufbewahrt wird nur sein Hash.',
+  'keys.hint':
+    'Wer den Server von anderswo erreicht, braucht einen. Ein Schlüssel wird einmal gezeigt; aufbewahrt wird nur sein Hash.',
   'keys.none': 'Es gibt noch keinen Schlüssel.',
   'keys.own': 'deiner',
   'keys.revoke': 'Widerrufen',
@@ -900,7 +956,8 @@ export const de: Record<Key, string> = {
   'keys.scope.read': 'lesen',
   'keys.scope.write': 'ändern',
   'keys.scope.proxy': 'Modelle fragen',
-  'keys.admin': 'Gesehen und gemacht werden sie mit einem Schlüssel, der verwalten darf; deiner darf es nicht.',
+  'keys.admin':
+    'Gesehen und gemacht werden sie mit einem Schlüssel, der verwalten darf; deiner darf es nicht.',
   'keys.scope.admin': 'verwalten',
   'keys.tenant': 'Mandant',
   'keys.tenant.hint': 'Wessen Geschichten er sieht; leer für diesen',
@@ -908,7 +965,8 @@ export const de: Record<Key, string> = {
   'conn.address': 'Adresse',
   'conn.context.asked': 'wird beim Server erfragt',
   'conn.test.title': 'Verbindungstest',
-  'conn.test.hint': 'Name, Port, TLS, Pfad, Schlüssel, Modelle, Streaming, Tokenizer, Kontextgröße: hält bei der Ursache an.',
+  'conn.test.hint':
+    'Name, Port, TLS, Pfad, Schlüssel, Modelle, Streaming, Tokenizer, Kontextgröße: hält bei der Ursache an.',
   'conn.good': 'Alles funktioniert',
   'conn.fair': 'Es geht; siehe, was zweifelhaft ist',
   'conn.bad': 'Hält an bei: {step}',
@@ -949,7 +1007,8 @@ export const de: Record<Key, string> = {
   'rules.include_names': 'Namen der Sprecher werden durchsucht',
   'rules.use_group_scoring': 'In Gruppen gewinnen mehr Schlüssel',
   'rules.wrap': 'Umhüllung',
-  'rules.wrap.hint': 'Was um jeden Eintrag steht, damit das Modell Lore und Geschichte unterscheiden kann.',
+  'rules.wrap.hint':
+    'Was um jeden Eintrag steht, damit das Modell Lore und Geschichte unterscheiden kann.',
   'rules.wrapper': 'Hülle',
   'rules.wrapper.none': 'Keine',
   'rules.wrapper.xml-minimal': 'XML, Name und Schlüssel',
@@ -961,7 +1020,8 @@ export const de: Record<Key, string> = {
   'rules.wrapper.world-info': '[World Info: …]',
   'rules.wrapper.custom': 'Eigene Vorlage',
   'rules.template': 'Vorlage',
-  'rules.template.hint': 'Sie muss content genau einmal enthalten und verschieden beginnen und enden. Ein Zeilenende wird mit Backslash und n geschrieben.',
+  'rules.template.hint':
+    'Sie muss content genau einmal enthalten und verschieden beginnen und enden. Ein Zeilenende wird mit Backslash und n geschrieben.',
   'rules.fields': 'Feld einfügen',
   'rules.reset': 'Zurück zum Stand beim Start',
   'rules.revision': 'Stand {revision}',
@@ -972,7 +1032,8 @@ export const de: Record<Key, string> = {
   'rules.nochange': 'Dieselben Einträge werden verwoben.',
   'rules.stack': 'Der Prompt, vom Anfang zum Ende',
   'signin.title': 'Dieser Server verlangt einen Schlüssel',
-  'signin.hint': 'Geben Sie einen seiner Schlüssel an, um sich umzusehen und etwas zu ändern. Er bleibt im Speicher dieses Tabs und wird nach dem Neuladen wieder erfragt.',
+  'signin.hint':
+    'Geben Sie einen seiner Schlüssel an, um sich umzusehen und etwas zu ändern. Er bleibt im Speicher dieses Tabs und wird nach dem Neuladen wieder erfragt.',
   'signin.wrong': 'Der Server kennt diesen Schlüssel nicht.',
   'signin.key': 'Schlüssel',
   'signin.go': 'Hinein',
@@ -1008,7 +1069,8 @@ export const de: Record<Key, string> = {
   'mem.mag.low': 'ein wenig',
   'mem.mag.medium': 'deutlich',
   'mem.mag.high': 'stark',
-  'mem.rel.line': 'Wie {subject} zu {target} stand, {count, plural, one {# Änderung} other {# Änderungen}}',
+  'mem.rel.line':
+    'Wie {subject} zu {target} stand, {count, plural, one {# Änderung} other {# Änderungen}}',
   'mem.know.fact': 'Etwas, das man wissen kann',
   'mem.know.person': 'Wer es weiß',
   'mem.know.add': 'Festhalten',
@@ -1087,7 +1149,8 @@ export const de: Record<Key, string> = {
   'dash.failopens': 'Ohne Lore weitergegangen',
   'dash.failmark': '{time}: {path} ging ohne Lore weiter: {reason}',
   'dash.stable': 'Unveränderter Anfang',
-  'dash.stable.hint': 'Der Anteil jedes Prompts, den schon die Runde davor hatte. So viel kann der Cache eines Anbieters wiederverwenden.',
+  'dash.stable.hint':
+    'Der Anteil jedes Prompts, den schon die Runde davor hatte. So viel kann der Cache eines Anbieters wiederverwenden.',
   'dash.stable.label': 'Unveränderter Anfang, Runde für Runde; {share} im Mittel',
   'dash.pools': 'Budgets',
   'dash.overflows': '{count, plural, =0 {nie voll} one {einmal voll} other {#-mal voll}}',
@@ -1148,7 +1211,8 @@ export const de: Record<Key, string> = {
   'lint.code.warmup_on_short_keys': 'Wartet auf Schlüssel, die überall vorkommen',
   'lore.export.as': 'Exportieren als',
   'lore.export.own': 'eigenes Format',
-  'lore.export.losses': '{count, plural, =0 {Dieses Format hat für alles Platz.} one {# Wert hat in diesem Format keinen Platz.} other {# Werte haben in diesem Format keinen Platz.}}',
+  'lore.export.losses':
+    '{count, plural, =0 {Dieses Format hat für alles Platz.} one {# Wert hat in diesem Format keinen Platz.} other {# Werte haben in diesem Format keinen Platz.}}',
   'lint.code.never_scanned': 'Suchtiefe 0: Die Schlüssel werden nie gesucht',
   'lint.code.no_summary': 'Das wählende Modell bekommt nur den Anfang des Textes',
   'lint.code.scan_depth_zero': 'Schlüssel werden in keiner Nachricht gesucht',
@@ -1157,22 +1221,26 @@ export const de: Record<Key, string> = {
   'palette.memory': 'Erinnerung „{text}“',
   'insp.compare.now': 'die Lore von heute',
   'insp.compare.turn': 'Zug {turn}',
-  'insp.compare.now.hint': 'Dieser Zug, neu entschieden mit Büchern, Regeln und Zuordnungen von heute. Gespeichert wird dabei nichts.',
+  'insp.compare.now.hint':
+    'Dieser Zug, neu entschieden mit Büchern, Regeln und Zuordnungen von heute. Gespeichert wird dabei nichts.',
   'insp.diff.none': 'Der Prompt ist Buchstabe für Buchstabe gleich.',
   'replay.prompt': 'Prompt gegenüber dem gesendeten',
   'replay.prompt.hint': 'So wäre er: {tokens, plural, one {# Token} other {# Token}}.',
   'mem.compare': 'Mit jetzt vergleichen',
-  'mem.since': 'Seither {came, plural, =0 {nichts gelernt} one {# gelernt} other {# gelernt}}, {went, plural, =0 {nichts geendet} one {# geendet} other {# geendet}} und {changed, plural, =0 {nichts geändert} one {# geändert} other {# geändert}}.',
+  'mem.since':
+    'Seither {came, plural, =0 {nichts gelernt} one {# gelernt} other {# gelernt}}, {went, plural, =0 {nichts geendet} one {# geendet} other {# geendet}} und {changed, plural, =0 {nichts geändert} one {# geändert} other {# geändert}}.',
   'mem.diff.came': 'seither gelernt',
   'mem.diff.went': 'seither geendet',
   'mem.diff.changed': 'seither geändert',
   'mem.diff.now': 'jetzt: {text}',
   'mem.retire.from': 'Ab #{number} nicht mehr',
   'mem.retire.never': 'Nie wahr gewesen',
-  'mem.retire.hint': 'Was endet, bleibt vor #{number} wahr und auf Zweigen, die vorher abgehen. Was nie wahr war, ist aus jeder Nachricht und jedem Zweig verschwunden.',
+  'mem.retire.hint':
+    'Was endet, bleibt vor #{number} wahr und auf Zweigen, die vorher abgehen. Was nie wahr war, ist aus jeder Nachricht und jedem Zweig verschwunden.',
   'mem.did.never': 'Aus der ganzen Geschichte genommen',
   'rules.slots': 'Gedächtnis: Plätze und Budgets',
-  'rules.slots.hint': 'Die Teile des Gedächtnisses in der Reihenfolge des Prompts. Ziehen Sie einen am Griff, oder nehmen Sie seine Pfeile, um ihn zu versetzen; daneben steht, was er nehmen darf.',
+  'rules.slots.hint':
+    'Die Teile des Gedächtnisses in der Reihenfolge des Prompts. Ziehen Sie einen am Griff, oder nehmen Sie seine Pfeile, um ihn zu versetzen; daneben steht, was er nehmen darf.',
   'rules.slot.up': '„{slot}“ zum Anfang hin',
   'rules.slot.down': '„{slot}“ zum Ende hin',
   'rules.slot.handle': '„{slot}“ ziehen',
@@ -1183,20 +1251,24 @@ export const de: Record<Key, string> = {
   'rules.slot.usual': 'Üblich',
   'rules.band.BEFORE': 'vor dem Hauptprompt',
   'rules.band.IN_PROMPT': 'bei der Figurenkarte',
-  'rules.band.IN_CHAT': '{depth, plural, =0 {nach der neuesten Nachricht} one {# Nachricht vor dem Ende} other {# Nachrichten vor dem Ende}}',
+  'rules.band.IN_CHAT':
+    '{depth, plural, =0 {nach der neuesten Nachricht} one {# Nachricht vor dem Ende} other {# Nachrichten vor dem Ende}}',
   'rules.band.none': 'Hier steht nichts.',
   'rules.cap': 'Das ganze Gedächtnis, höchstens',
   'rules.cap.hint': 'Token; leer ist ohne Grenze',
   'rules.unified': 'Ein Block für das ganze Gedächtnis',
   'rules.unified.hint': 'Alle Teile stehen zusammen, in eigener Reihenfolge, am Anfang',
-  'rules.memory.note': 'Mit geänderten Teilen wird das Gedächtnis neu erzählt, aus dem, was von jenem Zug heute bekannt ist.',
+  'rules.memory.note':
+    'Mit geänderten Teilen wird das Gedächtnis neu erzählt, aus dem, was von jenem Zug heute bekannt ist.',
   'dash.latency': 'Zeit, Zug für Zug',
-  'dash.latency.hint': 'Vom Weben hinzugefügt, dann bis das Modell zu antworten begann, dann bis die Antwort ganz da war. Nur Züge seit dem Start des Servers.',
+  'dash.latency.hint':
+    'Vom Weben hinzugefügt, dann bis das Modell zu antworten begann, dann bis die Antwort ganz da war. Nur Züge seit dem Start des Servers.',
   'dash.latency.none': 'Kein Zug seit dem Start des Servers.',
   'dash.weaving': 'Weben',
   'dash.wait': 'Warten auf das Modell',
   'dash.reply': 'Seine Antwort',
-  'dash.latency.bar': 'Zug {turn}: {weaving} ms Weben, {answered} ms bis das Modell antwortete, {replied} ms bis zur ganzen Antwort',
+  'dash.latency.bar':
+    'Zug {turn}: {weaving} ms Weben, {answered} ms bis das Modell antwortete, {replied} ms bis zur ganzen Antwort',
   'dash.reply.p50': 'bis zur ganzen Antwort, in der Hälfte der Züge',
   'dash.memory': 'Gedächtnis',
   'dash.lorecol': 'Lore',
@@ -1214,7 +1286,8 @@ export const de: Record<Key, string> = {
   'dash.samecol': 'Unverändert',
   'insp.without': 'Ohne ihn',
   'insp.without.run': 'Herausnehmen und vergleichen',
-  'insp.without.hint': 'Entscheidet diesen Zug ohne diesen Eintrag neu und zeigt den Unterschied. Gespeichert wird nichts.',
+  'insp.without.hint':
+    'Entscheidet diesen Zug ohne diesen Eintrag neu und zeigt den Unterschied. Gespeichert wird nichts.',
   'insp.without.tokens': 'Der Prompt wäre {tokens, plural, one {# Token} other {# Token}} lang.',
   'insp.without.instead': 'An seiner Stelle: {names}.',
   'insp.without.also': 'Mit ihm fort: {names}.',
@@ -1224,10 +1297,12 @@ export const de: Record<Key, string> = {
   'vault.add': 'Vault hinzufügen …',
   'vault.folder': 'Ordner auf dem Rechner des Servers, oder Obsidians Adresse',
   'vault.key': 'Woher der Schlüssel kommt',
-  'vault.key.hint': 'Die Adresse von Obsidians Local REST API. Ihr Schlüssel wird durch seine Quelle genannt: env:NAME, file:PFAD oder keyring:DIENST/NUTZER.',
+  'vault.key.hint':
+    'Die Adresse von Obsidians Local REST API. Ihr Schlüssel wird durch seine Quelle genannt: env:NAME, file:PFAD oder keyring:DIENST/NUTZER.',
   'vault.name': 'Name',
   'vault.take': 'Lesen und beobachten',
-  'vault.hint': 'Ein Ordner mit Markdown-Notizen, oder ein laufendes Obsidian mit seiner Local REST API. Der Vault wird gelesen, verfolgt und verwoben; seine Dateien bleiben, wie sie sind.',
+  'vault.hint':
+    'Ein Ordner mit Markdown-Notizen, oder ein laufendes Obsidian mit seiner Local REST API. Der Vault wird gelesen, verfolgt und verwoben; seine Dateien bleiben, wie sie sind.',
   'vault.added': 'Vault „{name}“ ist gelesen',
   'vault.remove': 'Vault „{name}“ herausnehmen',
   'vault.removed': 'Vault „{name}“ ist heraus',
@@ -1237,7 +1312,9 @@ export const de: Record<Key, string> = {
   'pick.find': 'In der Lore suchen',
   'pick.why': 'Warum nichts hier?',
   'pick.make': 'Eintrag anlegen',
-  'pick.nobook': 'Es gibt kein Buch, das sich ändern lässt: legen Sie eines an oder importieren Sie eines.',
+  'pick.nobook':
+    'Es gibt kein Buch, das sich ändern lässt: legen Sie eines an oder importieren Sie eines.',
   'insp.took': 'gewoben in {weaving} ms, Antwort in {replied} ms',
-  'insp.took.title': '{weaving} ms vom Weben hinzugefügt, {answered} ms bis das Modell zu antworten begann, {replied} ms bis die Antwort ganz da war',
+  'insp.took.title':
+    '{weaving} ms vom Weben hinzugefügt, {answered} ms bis das Modell zu antworten begann, {replied} ms bis die Antwort ganz da war',
 };

@@ -9,10 +9,12 @@ export const en = {
   'app.theme': 'Switch light and dark',
   'app.live': 'Live',
   'app.lost': 'Server not reachable',
-  'app.lost.banner': 'The server does not answer since {time}. What you see may be old; it goes on by itself.',
+  'app.lost.banner':
+    'The server does not answer since {time}. What you see may be old; it goes on by itself.',
   'app.version': 'Version {version}',
   'app.tokenizer': 'counts with {name}',
-  'app.lore': '{entries, plural, one {# entry} other {# entries}} in {books, plural, one {# book} other {# books}}',
+  'app.lore':
+    '{entries, plural, one {# entry} other {# entries}} in {books, plural, one {# book} other {# books}}',
   'app.failopen': 'A request went on without lore: {reason}',
 
   'nav.story': 'Story',
@@ -116,9 +118,11 @@ export const en = {
   'story.totip': 'Back to where the story is',
   'story.earlier': 'Show earlier messages',
   'story.empty': 'No story yet',
-  'story.empty.hint': 'Set your front end’s API address to this one and send a message, or begin here:',
+  'story.empty.hint':
+    'Set your front end’s API address to this one and send a message, or begin here:',
   'story.empty.waiting': 'Waiting for the first request',
-  'story.woven': '{fired, plural, one {# woven} other {# woven}}, {carried, plural, one {# carried} other {# carried}}',
+  'story.woven':
+    '{fired, plural, one {# woven} other {# woven}}, {carried, plural, one {# carried} other {# carried}}',
   'story.cut': '{count, plural, one {# cut} other {# cut}}',
   'story.carried': '+{count} carried',
   'story.none': 'Nothing was woven in',
@@ -192,8 +196,10 @@ export const en = {
   'insp.speaker': 'As',
   'insp.speaker.label': 'As speaker',
   'insp.speaker.title': 'As {name}’s turn',
-  'insp.speaker.tokens': '{tokens, plural, one {The prompt would have # token.} other {The prompt would have # tokens.}} What the front end itself wrote for its own speaker stays.',
-  'insp.speaker.books': 'Whom the books of that day followed is not known, so they are as they were.',
+  'insp.speaker.tokens':
+    '{tokens, plural, one {The prompt would have # token.} other {The prompt would have # tokens.}} What the front end itself wrote for its own speaker stays.',
+  'insp.speaker.books':
+    'Whom the books of that day followed is not known, so they are as they were.',
   'insp.speaker.appeared': 'Comes in: {names}',
   'insp.speaker.vanished': 'Stays out: {names}',
   'insp.speaker.wall': 'What the wall keeps from them',
@@ -204,14 +210,16 @@ export const en = {
   'insp.speaker.diff': 'What would be different in the prompt',
   'insp.speaker.same': 'Nothing.',
   'insp.head': '{tokens} of {context} tokens',
-  'insp.map': 'Map of the prompt in its order: {count, plural, one {# passage} other {# passages}}, {tokens} tokens',
+  'insp.map':
+    'Map of the prompt in its order: {count, plural, one {# passage} other {# passages}}, {tokens} tokens',
   'insp.unchanged': '{tokens} unchanged ({share})',
   'insp.prefix': 'unchanged prefix ends here',
   'insp.cause.grew': 'the chat went on',
   'insp.cause.woven': 'first change: woven text “{title}”',
   'insp.cause.message': 'first change: a message of the prompt',
   'insp.first': 'first turn, nothing to compare with',
-  'insp.folded': '{count, plural, one {# earlier message} other {# earlier messages}}, {tokens} tokens, all unchanged',
+  'insp.folded':
+    '{count, plural, one {# earlier message} other {# earlier messages}}, {tokens} tokens, all unchanged',
   'insp.passage': '{source}: {title}, {tokens} tokens',
   'insp.choose': 'Choose a passage to see where it came from.',
   'insp.choose.hint': 'Every passage of the prompt has a colour and a code for its source.',
@@ -252,7 +260,8 @@ export const en = {
   'insp.diff.rewritten': 'Changed',
   'insp.diff.tokens': 'Lore went from {before} to {after} tokens',
   'insp.diff.prompt': 'The prompt, line by line',
-  'insp.diff.unchanged': 'The first {count, plural, one {# message is} other {# messages are}} the same',
+  'insp.diff.unchanged':
+    'The first {count, plural, one {# message is} other {# messages are}} the same',
   'insp.diff.first': 'This is the first turn: there is none before it to compare with.',
   'insp.warnings': 'Worth knowing',
   'insp.viewEntry': 'Open entry',
@@ -310,9 +319,12 @@ export const en = {
   'stop.key_too_slow': 'key “{key}” takes too many steps',
   'stop.not_near': 'its meaning is not near enough ({score}, needs {threshold})',
   'stop.not_near.others': 'others are nearer in meaning',
-  'stop.out_of_reach': '“{key}” is {distance, plural, one {# message} other {# messages}} back, but only the last {depth, plural, one {message is} other {# messages are}} scanned',
-  'stop.out_of_reach.characters': '“{key}” is {distance, plural, one {# message} other {# messages}} back, but only the last {characters, plural, one {character is} other {# characters are}} scanned',
-  'stop.out_of_reach.tokens': '“{key}” is {distance, plural, one {# message} other {# messages}} back, but only the last {tokens, plural, one {token is} other {# tokens are}} scanned',
+  'stop.out_of_reach':
+    '“{key}” is {distance, plural, one {# message} other {# messages}} back, but only the last {depth, plural, one {message is} other {# messages are}} scanned',
+  'stop.out_of_reach.characters':
+    '“{key}” is {distance, plural, one {# message} other {# messages}} back, but only the last {characters, plural, one {character is} other {# characters are}} scanned',
+  'stop.out_of_reach.tokens':
+    '“{key}” is {distance, plural, one {# message} other {# messages}} back, but only the last {tokens, plural, one {token is} other {# tokens are}} scanned',
   'stop.copied': 'a copy of “{of}”, which is there itself',
   'stop.copy_of_nothing': 'a copy of an entry that its book does not have',
   'stop.secondary': '“{key}” was found, but secondary keys said no (missing: {missing})',
@@ -332,7 +344,8 @@ export const en = {
   'stop.context': '“{field}” does not fit the scene: {note}',
   'stop.folder': 'lies in folder “{folder}”, which is not looked into',
   'stop.blocked': 'blocked in this chat',
-  'stop.reinjection': 'was there {ago, plural, one {# turn} other {# turns}} ago, comes back after {cooldown}',
+  'stop.reinjection':
+    'was there {ago, plural, one {# turn} other {# turns}} ago, comes back after {cooldown}',
   'stop.requires': 'requires {missing}',
   'stop.excludes': 'does not go with {present}',
   'stop.stripped': 'the same text was there not long ago',
@@ -370,7 +383,8 @@ export const en = {
   'place.none': 'nowhere',
   'stands.moved': '{place}, for the prompt cache, instead of {own}',
   'stands.still': 'its text still stands {place}, for the prompt cache',
-  'stands.since': 'its text still stands {place}, for the prompt cache; not asked for since message {since}',
+  'stands.since':
+    'its text still stands {place}, for the prompt cache; not asked for since message {since}',
 
   'position.default': 'Default place',
   'position.before_character': 'Before the character',
@@ -417,7 +431,8 @@ export const en = {
   'lore.selected': '{count, plural, one {# selected} other {# selected}}',
   'lore.turnOff': 'Turn off',
   'lore.turnOn': 'Turn on',
-  'lore.readonly': 'This book was named when the server was started: it can be read, not changed. Import it to change it here.',
+  'lore.readonly':
+    'This book was named when the server was started: it can be read, not changed. Import it to change it here.',
   'lore.note': 'This is a note of a vault: change its file.',
   'lore.none': 'No entry fits this filter.',
   'lore.empty': 'No lore yet',
@@ -461,28 +476,36 @@ export const en = {
   'lore.tokens': '{count, plural, one {# token} other {# tokens}}',
   'lore.changes': '{count, plural, =0 {No changes} one {# change} other {# changes}}',
   'lore.conflict': 'Somebody else changed this entry meanwhile',
-  'lore.conflict.hint': 'Yours and theirs are beside each other. Nothing is saved until you choose.',
+  'lore.conflict.hint':
+    'Yours and theirs are beside each other. Nothing is saved until you choose.',
   'lore.conflict.mine': 'Mine',
   'lore.conflict.theirs': 'Theirs',
   'lore.conflict.keepMine': 'Save mine over it',
   'lore.conflict.takeTheirs': 'Take theirs',
   'lore.unsaved': 'There are unsaved changes. Leave all the same?',
   'lore.try.text': 'Type or paste any text',
-  'lore.frequency': 'found in {messages, plural, one {# message} other {# messages}} of {chats, plural, one {# story} other {# stories}}',
-  'lore.frequency.all': 'Numbers: messages a key is found in, of {messages, plural, one {# message} other {# messages}} in {chats, plural, one {# story} other {# stories}}',
-  'lore.frequency.newest': 'Numbers: messages a key is found in, of the newest {messages, plural, one {# message} other {# messages}} in {chats, plural, one {# story} other {# stories}}; older ones were not looked at',
+  'lore.frequency':
+    'found in {messages, plural, one {# message} other {# messages}} of {chats, plural, one {# story} other {# stories}}',
+  'lore.frequency.all':
+    'Numbers: messages a key is found in, of {messages, plural, one {# message} other {# messages}} in {chats, plural, one {# story} other {# stories}}',
+  'lore.frequency.newest':
+    'Numbers: messages a key is found in, of the newest {messages, plural, one {# message} other {# messages}} in {chats, plural, one {# story} other {# stories}}; older ones were not looked at',
   'lore.try.none': 'no hit',
   'lore.try.hits': '{count, plural, one {# hit} other {# hits}}',
   'lore.untitled': 'New entry',
   'lore.confirmDelete': 'Delete entry',
   'lore.move': 'Move or copy…',
-  'lore.move.title': '{count, plural, one {Move # entry into another book} other {Move # entries into another book}}',
+  'lore.move.title':
+    '{count, plural, one {Move # entry into another book} other {Move # entries into another book}}',
   'lore.move.into': 'Into',
   'lore.move.copy': 'Copy: leave them where they are, too',
   'lore.move.skip': 'Leave out those whose title is taken there',
-  'lore.move.clashes': '{count, plural, one {The title of # entry is taken there. Both will be there; nothing is written over.} other {The titles of # entries are taken there. Both will be there; nothing is written over.}}',
-  'lore.move.clashes.skipped': '{count, plural, one {The title of # entry is taken there: it stays where it is.} other {The titles of # entries are taken there: they stay where they are.}}',
-  'lore.move.losses': '{count, plural, one {A file of that book’s format has no place for # thing. It stays here, and is left out when the book is written as such a file.} other {A file of that book’s format has no place for # things. They stay here, and are left out when the book is written as such a file.}}',
+  'lore.move.clashes':
+    '{count, plural, one {The title of # entry is taken there. Both will be there; nothing is written over.} other {The titles of # entries are taken there. Both will be there; nothing is written over.}}',
+  'lore.move.clashes.skipped':
+    '{count, plural, one {The title of # entry is taken there: it stays where it is.} other {The titles of # entries are taken there: they stay where they are.}}',
+  'lore.move.losses':
+    '{count, plural, one {A file of that book’s format has no place for # thing. It stays here, and is left out when the book is written as such a file.} other {A file of that book’s format has no place for # things. They stay here, and are left out when the book is written as such a file.}}',
   'lore.move.whole': 'Everything they say has a place there.',
   'lore.move.none': 'Nothing would go.',
   'lore.move.apply': '{count, plural, one {Move # entry} other {Move # entries}}',
@@ -554,7 +577,8 @@ export const en = {
   'mem.at': '#{number}',
   'mem.off': 'Memory is switched off on this server.',
   'mem.none': 'Nothing remembered here',
-  'mem.none.hint': 'Memories appear as the story is told with a model that reads along; you can also note one by hand.',
+  'mem.none.hint':
+    'Memories appear as the story is told with a model that reads along; you can also note one by hand.',
   'mem.fact': 'What',
   'mem.add': 'Note something by hand',
   'mem.addit': 'Remember',
@@ -620,7 +644,8 @@ export const en = {
   'jobs.state': 'State',
   'jobs.progress': 'Progress',
   'jobs.tokens': 'Tokens',
-  'jobs.tokens.of': '{asked} asked, {answered} answered, {count, plural, one {# question} other {# questions}}',
+  'jobs.tokens.of':
+    '{asked} asked, {answered} answered, {count, plural, one {# question} other {# questions}}',
   'jobs.next': 'next try {time}',
   'jobs.replies': '{count, plural, one {The model’s reply} other {The model’s last # replies}}',
   'jobs.reply': 'Reply {number}',
@@ -650,7 +675,8 @@ export const en = {
   'impact.rewritten': '{count} reworded',
   'impact.over': '{count} over budget',
   'impact.accidental': '{count, plural, one {# looks accidental} other {# look accidental}}',
-  'impact.accidental.hint': 'A key was found, and the message has nothing else in common with the entry.',
+  'impact.accidental.hint':
+    'A key was found, and the message has nothing else in common with the entry.',
   'settings.telling': 'Weaving',
   'settings.user': 'Your name, where requests do not say it',
   'settings.character': 'The character’s name, where requests do not say it',
@@ -697,7 +723,8 @@ export const en = {
   'conn.step.tokenizer': 'Tokenizer',
   'conn.step.context': 'Context size',
   'lint.title': 'Lore findings',
-  'lint.hint': 'Mistakes in all lore: keys that never match, entries without keys or text, and so on.',
+  'lint.hint':
+    'Mistakes in all lore: keys that never match, entries without keys or text, and so on.',
   'lint.none': 'Nothing found.',
   'lint.severity': 'Weight',
   'lint.what': 'What',
@@ -719,7 +746,8 @@ export const en = {
   'graph.layers': 'Layers',
   'graph.picture': 'Picture',
   'graph.list': 'List',
-  'graph.picture.label': 'Graph of {nodes, plural, one {# thing} other {# things}} and {edges, plural, one {# tie} other {# ties}}. The list has the same as text.',
+  'graph.picture.label':
+    'Graph of {nodes, plural, one {# thing} other {# things}} and {edges, plural, one {# tie} other {# ties}}. The list has the same as text.',
   'graph.node': '{title}, {ties, plural, one {# tie} other {# ties}}',
   'graph.around': 'Around “{title}”',
   'graph.whole': 'Show the whole graph',
@@ -727,7 +755,8 @@ export const en = {
   'graph.depth': 'Steps',
   'graph.turns': 'from the newest {count, plural, one {# turn} other {# turns}}',
   'graph.none': 'Nothing hangs together yet',
-  'graph.none.hint': 'Ties appear when texts name each other’s keys, notes link to each other, or entries fire at the same turns.',
+  'graph.none.hint':
+    'Ties appear when texts name each other’s keys, notes link to each other, or entries fire at the same turns.',
   'graph.kind': 'Kind',
   'graph.kind.entry': 'Entry',
   'graph.kind.note': 'Vault note',
@@ -735,7 +764,8 @@ export const en = {
   'graph.ties': 'Ties',
   'graph.book': 'Book',
   'graph.about': 'What hangs together',
-  'graph.hint': 'Choose a thing to see what it has to do with. Its size shows how many ties it has; a double click looks around it.',
+  'graph.hint':
+    'Choose a thing to see what it has to do with. Its size shows how many ties it has; a double click looks around it.',
   'graph.focus': 'Look around it',
   'graph.way': 'Way to',
   'graph.noway': 'There is no way between them in what is shown.',
@@ -753,7 +783,8 @@ export const en = {
   'graph.says.entity': '{count, plural, one {in # memory or by name} other {in # memories}}',
   'impact.turn': 'Turn {turn} of {chat}',
   'impact.all': '{count, plural, one {The changed turn} other {All # changed turns}}',
-  'replay.hint': 'Tells stored stories again and compares, turn by turn. Nothing is saved by it. Editors start such runs too, with the change that is not saved yet.',
+  'replay.hint':
+    'Tells stored stories again and compares, turn by turn. Nothing is saved by it. Editors start such runs too, with the change that is not saved yet.',
   'replay.compare': 'Compare the lore of then with today’s',
   'replay.none': 'No run yet.',
   'replay.run': 'Run {number}',
@@ -770,12 +801,14 @@ export const en = {
   'replay.rewritten': 'texts say something else',
   'replay.over': 'turns no longer fit',
   'tests.title': 'Lore tests',
-  'tests.hint': 'What must fire and what must not, kept in a file (YAML) beside the lore. Paste one or drop it here; loreloom test runs the same file in a terminal.',
+  'tests.hint':
+    'What must fire and what must not, kept in a file (YAML) beside the lore. Paste one or drop it here; loreloom test runs the same file in a terminal.',
   'tests.open': 'Open a file',
   'tests.save': 'Save the file',
   'tests.run': 'Run tests',
   'tests.file': 'File of tests',
-  'tests.example': 'tests:\n  - name: the bell is known\n    as: Mira\n    messages:\n      - user: I hear a bell.\n    fires: [The bell]\n    does_not_fire: [The heir]',
+  'tests.example':
+    'tests:\n  - name: the bell is known\n    as: Mira\n    messages:\n      - user: I hear a bell.\n    fires: [The bell]\n    does_not_fire: [The heir]',
   'tests.passed': '{count} passed',
   'tests.failed': '{count} failed',
   'tests.ok': 'passed',
@@ -793,9 +826,11 @@ export const en = {
   'tests.keep': 'Save as test',
   'tests.kept': 'Added to the file of tests.',
   'tests.name': '{chat}, message {number}',
-  'replay.strip': '{count, plural, one {# turn that changes} other {# turns that change}}, by story',
+  'replay.strip':
+    '{count, plural, one {# turn that changes} other {# turns that change}}, by story',
   'replay.same': 'No turn changes.',
-  'replay.skipped': '{count, plural, one {# story could not be told again} other {# stories could not be told again}}',
+  'replay.skipped':
+    '{count, plural, one {# story could not be told again} other {# stories could not be told again}}',
   'replay.message': 'at message {number}',
   'replay.overbudget': 'no longer fits',
   'replay.detail': 'One changed turn',
@@ -811,16 +846,20 @@ export const en = {
   'recap.memory': 'All that is remembered',
   'recap.go': 'Go on',
   'welcome.title': 'First steps',
-  'welcome.hint': 'Four steps, two minutes. Nothing leaves this machine but what your front end sends to its model.',
+  'welcome.hint':
+    'Four steps, two minutes. Nothing leaves this machine but what your front end sends to its model.',
   'welcome.model': 'A model',
   'welcome.model.to': 'Requests go on to',
-  'welcome.model.hint': 'Another one: set it up in the settings, under Models, or start with “loreloom serve --upstream ADDRESS”.',
+  'welcome.model.hint':
+    'Another one: set it up in the settings, under Models, or start with “loreloom serve --upstream ADDRESS”.',
   'welcome.lore': 'Lore',
   'welcome.lore.none': 'No lore yet. Bring a lorebook, a character card or a folder of notes.',
-  'welcome.lore.hint': 'Files of SillyTavern, NovelAI, Agnai, Risu and character cards are read as they are; a folder of notes is added on the Lore screen, or named at start with “--vault”.',
+  'welcome.lore.hint':
+    'Files of SillyTavern, NovelAI, Agnai, Risu and character cards are read as they are; a folder of notes is added on the Lore screen, or named at start with “--vault”.',
   'welcome.front': 'Your front end',
   'welcome.front.hint': 'Set its API address to this one; everything else stays as it is.',
-  'welcome.front.key': 'An API key that your front end sends goes on to the model’s server untouched.',
+  'welcome.front.key':
+    'An API key that your front end sends goes on to the model’s server untouched.',
   'welcome.first': 'The first request',
   'welcome.first.seen': 'Seen: “{title}”, {turns, plural, one {# turn} other {# turns}}',
   'welcome.first.hint': 'Send any message in your front end: it appears here by itself.',
@@ -832,10 +871,12 @@ export const en = {
   'settings.page.server': 'Server',
   'settings.welcome': 'Show the first steps again',
   'settings.price': 'Prices',
-  'settings.price.hint': 'For turns over connections without prices of their own, in any currency. Kept in this browser only.',
+  'settings.price.hint':
+    'For turns over connections without prices of their own, in any currency. Kept in this browser only.',
   'settings.price.prompt': 'A million tokens of prompt',
   'settings.price.cached': 'A million tokens that the provider has cached',
-  'conn.hint': 'Where requests go. Connections of the configuration are changed where the server is started; others are set up here. No key is ever shown.',
+  'conn.hint':
+    'Where requests go. Connections of the configuration are changed where the server is started; others are set up here. No key is ever shown.',
   'conn.add': 'Add a connection',
   'conn.edit': 'Change {name}',
   'conn.change': 'Change',
@@ -852,7 +893,8 @@ export const en = {
   'conn.address.openai': 'With its path, usually /v1',
   'conn.address.ollama': 'Without a path',
   'conn.key': 'Where its key comes from',
-  'conn.key.hint': 'The name of a variable on the server, never the key itself: env:LORELOOM_… Empty passes your front end’s own key on.',
+  'conn.key.hint':
+    'The name of a variable on the server, never the key itself: env:LORELOOM_… Empty passes your front end’s own key on.',
   'conn.model': 'Model',
   'conn.model.hint': 'For work that names none',
   'conn.context.hint': 'Tokens; empty asks the server',
@@ -863,7 +905,8 @@ export const en = {
   'conn.source.configuration': 'configuration',
   'conn.source.api': 'set up here',
   'routes.title': 'What goes where',
-  'routes.hint': 'The first pattern that fits a model’s name wins; * stands for any letters, ? for one. What is not set here is as in the configuration.',
+  'routes.hint':
+    'The first pattern that fits a model’s name wins; * stands for any letters, ? for one. What is not set here is as in the configuration.',
   'routes.models': 'Models of route {number}',
   'routes.connection': 'Connection of route {number}',
   'routes.up': 'Move route {number} up',
@@ -884,7 +927,8 @@ export const en = {
   'routes.embedder': 'Finding by meaning',
   'routes.embedder.hint': 'Makes vectors',
   'keys.server': 'Keys of this server',
-  'keys.hint': 'Who reaches the server from elsewhere needs one. A key is shown once; only its hash is kept.',
+  'keys.hint':
+    'Who reaches the server from elsewhere needs one. A key is shown once; only its hash is kept.',
   'keys.none': 'There is no key yet.',
   'keys.own': 'yours',
   'keys.revoke': 'Revoke',
@@ -907,7 +951,8 @@ export const en = {
   'conn.address': 'Address',
   'conn.context.asked': 'asked of the server',
   'conn.test.title': 'Connection test',
-  'conn.test.hint': 'Name, port, TLS, path, key, models, streaming, tokenizer, context size: it stops at the cause.',
+  'conn.test.hint':
+    'Name, port, TLS, path, key, models, streaming, tokenizer, context size: it stops at the cause.',
   'conn.good': 'Everything works',
   'conn.fair': 'It works; see what is doubtful',
   'conn.bad': 'Stops at: {step}',
@@ -960,7 +1005,8 @@ export const en = {
   'rules.wrapper.world-info': '[World Info: …]',
   'rules.wrapper.custom': 'A template of your own',
   'rules.template': 'Template',
-  'rules.template.hint': 'It must hold content once, and begin and end differently. A line end is written with a backslash and n.',
+  'rules.template.hint':
+    'It must hold content once, and begin and end differently. A line end is written with a backslash and n.',
   'rules.fields': 'Insert a field',
   'rules.reset': 'Back to how it was started',
   'rules.revision': 'Revision {revision}',
@@ -971,7 +1017,8 @@ export const en = {
   'rules.nochange': 'The same entries are woven in.',
   'rules.stack': 'The prompt, from its head to its end',
   'signin.title': 'This server wants a key',
-  'signin.hint': 'Give one of its keys to look around and to change things. It stays in this tab’s memory and is asked for again after a reload.',
+  'signin.hint':
+    'Give one of its keys to look around and to change things. It stays in this tab’s memory and is asked for again after a reload.',
   'signin.wrong': 'The server does not know this key.',
   'signin.key': 'Key',
   'signin.go': 'Go in',
@@ -1007,7 +1054,8 @@ export const en = {
   'mem.mag.low': 'a little',
   'mem.mag.medium': 'plainly',
   'mem.mag.high': 'strongly',
-  'mem.rel.line': 'How {subject} felt about {target}, {count, plural, one {# change} other {# changes}}',
+  'mem.rel.line':
+    'How {subject} felt about {target}, {count, plural, one {# change} other {# changes}}',
   'mem.know.fact': 'Something that can be known',
   'mem.know.person': 'Who knows it',
   'mem.know.add': 'Note it',
@@ -1086,7 +1134,8 @@ export const en = {
   'dash.failopens': 'Went on without lore',
   'dash.failmark': '{time}: {path} went on without lore: {reason}',
   'dash.stable': 'Unchanged beginning',
-  'dash.stable.hint': 'The share of each prompt that the turn before had already. A provider’s cache can reuse that much.',
+  'dash.stable.hint':
+    'The share of each prompt that the turn before had already. A provider’s cache can reuse that much.',
   'dash.stable.label': 'Unchanged beginning, turn by turn; {share} on average',
   'dash.pools': 'Budgets',
   'dash.overflows': '{count, plural, =0 {never full} one {full once} other {full # times}}',
@@ -1147,7 +1196,8 @@ export const en = {
   'lint.code.warmup_on_short_keys': 'It waits for keys so short that they are everywhere',
   'lore.export.as': 'Export as',
   'lore.export.own': 'its own format',
-  'lore.export.losses': '{count, plural, =0 {This format has a place for everything.} one {# value has no place in this format.} other {# values have no place in this format.}}',
+  'lore.export.losses':
+    '{count, plural, =0 {This format has a place for everything.} one {# value has no place in this format.} other {# values have no place in this format.}}',
   'lint.code.never_scanned': 'Its scan depth is 0: its keys are never looked for',
   'lint.code.no_summary': 'The selecting model gets only the beginning of its text',
   'lint.code.scan_depth_zero': 'Keys are looked for in no message at all',
@@ -1156,22 +1206,26 @@ export const en = {
   'palette.memory': 'Memory “{text}”',
   'insp.compare.now': 'today’s lore',
   'insp.compare.turn': 'turn {turn}',
-  'insp.compare.now.hint': 'This turn, decided again with the books, rules and attachments of today. Nothing is saved by it.',
+  'insp.compare.now.hint':
+    'This turn, decided again with the books, rules and attachments of today. Nothing is saved by it.',
   'insp.diff.none': 'The prompt is the same, letter by letter.',
   'replay.prompt': 'Prompt against what was sent',
   'replay.prompt.hint': 'As it would be: {tokens, plural, one {# token} other {# tokens}}.',
   'mem.compare': 'Compare with now',
-  'mem.since': '{came, plural, =0 {Nothing was learned} one {# was learned} other {# were learned}}, {went, plural, =0 {nothing ended} one {# ended} other {# ended}} and {changed, plural, =0 {nothing changed} one {# changed} other {# changed}} since.',
+  'mem.since':
+    '{came, plural, =0 {Nothing was learned} one {# was learned} other {# were learned}}, {went, plural, =0 {nothing ended} one {# ended} other {# ended}} and {changed, plural, =0 {nothing changed} one {# changed} other {# changed}} since.',
   'mem.diff.came': 'learned since',
   'mem.diff.went': 'ended since',
   'mem.diff.changed': 'changed since',
   'mem.diff.now': 'now: {text}',
   'mem.retire.from': 'Retire from #{number} on',
   'mem.retire.never': 'Never true',
-  'mem.retire.hint': 'Retired, it stays true before #{number}, and on branches that part before it. What was never true is gone from every message and branch.',
+  'mem.retire.hint':
+    'Retired, it stays true before #{number}, and on branches that part before it. What was never true is gone from every message and branch.',
   'mem.did.never': 'Taken out of the whole story',
   'rules.slots': 'Memory: places and budgets',
-  'rules.slots.hint': 'The slots of memory in the order of the prompt. Drag one by its handle, or use its arrows, to move it to another place; what it may take stands beside it.',
+  'rules.slots.hint':
+    'The slots of memory in the order of the prompt. Drag one by its handle, or use its arrows, to move it to another place; what it may take stands beside it.',
   'rules.slot.up': 'Move “{slot}” towards the head',
   'rules.slot.down': 'Move “{slot}” towards the end',
   'rules.slot.handle': 'Drag “{slot}”',
@@ -1182,20 +1236,24 @@ export const en = {
   'rules.slot.usual': 'Usual',
   'rules.band.BEFORE': 'before the main prompt',
   'rules.band.IN_PROMPT': 'with the character’s card',
-  'rules.band.IN_CHAT': '{depth, plural, =0 {after the newest message} one {# message from the end} other {# messages from the end}}',
+  'rules.band.IN_CHAT':
+    '{depth, plural, =0 {after the newest message} one {# message from the end} other {# messages from the end}}',
   'rules.band.none': 'Nothing here.',
   'rules.cap': 'All of memory, at most',
   'rules.cap.hint': 'Tokens; empty is no limit',
   'rules.unified': 'One block for all of memory',
   'rules.unified.hint': 'All slots stand together, in their own order, at the head',
-  'rules.memory.note': 'With changed slots, memory is told anew from what is known of that turn today.',
+  'rules.memory.note':
+    'With changed slots, memory is told anew from what is known of that turn today.',
   'dash.latency': 'Time, turn by turn',
-  'dash.latency.hint': 'Added by weaving, then until the model began to answer, then until its reply was whole. Only turns since the server was started.',
+  'dash.latency.hint':
+    'Added by weaving, then until the model began to answer, then until its reply was whole. Only turns since the server was started.',
   'dash.latency.none': 'No turn since the server was started.',
   'dash.weaving': 'Weaving',
   'dash.wait': 'Waiting for the model',
   'dash.reply': 'Its reply',
-  'dash.latency.bar': 'Turn {turn}: {weaving} ms weaving, {answered} ms until the model answered, {replied} ms until its reply was whole',
+  'dash.latency.bar':
+    'Turn {turn}: {weaving} ms weaving, {answered} ms until the model answered, {replied} ms until its reply was whole',
   'dash.reply.p50': 'until a reply is whole, half of the turns',
   'dash.memory': 'Memory',
   'dash.lorecol': 'Lore',
@@ -1213,8 +1271,10 @@ export const en = {
   'dash.samecol': 'Unchanged',
   'insp.without': 'Without it',
   'insp.without.run': 'Take out and compare',
-  'insp.without.hint': 'Decides this turn again without this entry and shows the difference. Nothing is saved.',
-  'insp.without.tokens': 'The prompt would be {tokens, plural, one {# token} other {# tokens}} long.',
+  'insp.without.hint':
+    'Decides this turn again without this entry and shows the difference. Nothing is saved.',
+  'insp.without.tokens':
+    'The prompt would be {tokens, plural, one {# token} other {# tokens}} long.',
   'insp.without.instead': 'In its place: {names}.',
   'insp.without.also': 'Gone with it: {names}.',
   'palette.branches': 'Branches',
@@ -1223,10 +1283,12 @@ export const en = {
   'vault.add': 'Add a vault…',
   'vault.folder': 'Folder on the server’s machine, or Obsidian’s address',
   'vault.key': 'Where its key comes from',
-  'vault.key.hint': 'The address of Obsidian’s Local REST API. Its key is named by its source: env:NAME, file:PATH or keyring:SERVICE/USER.',
+  'vault.key.hint':
+    'The address of Obsidian’s Local REST API. Its key is named by its source: env:NAME, file:PATH or keyring:SERVICE/USER.',
   'vault.name': 'Name',
   'vault.take': 'Read and watch it',
-  'vault.hint': 'A folder of Markdown notes, or a running Obsidian with its Local REST API. It is read, watched and woven from; its files stay as they are.',
+  'vault.hint':
+    'A folder of Markdown notes, or a running Obsidian with its Local REST API. It is read, watched and woven from; its files stay as they are.',
   'vault.added': 'Vault “{name}” is read',
   'vault.remove': 'Take vault “{name}” out',
   'vault.removed': 'Vault “{name}” is out',
@@ -1238,7 +1300,8 @@ export const en = {
   'pick.make': 'Make an entry',
   'pick.nobook': 'There is no book that can be changed: make or import one first.',
   'insp.took': 'woven in {weaving} ms, reply in {replied} ms',
-  'insp.took.title': '{weaving} ms added by weaving, {answered} ms until the model began to answer, {replied} ms until its reply was whole',
+  'insp.took.title':
+    '{weaving} ms added by weaving, {answered} ms until the model began to answer, {replied} ms until its reply was whole',
 } as const;
 
 export type Key = keyof typeof en;

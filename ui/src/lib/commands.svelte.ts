@@ -25,7 +25,7 @@ class Commands {
 
   get all(): Command[] {
     const seen = new Set<string>();
-    // What a screen adds comes before what is always there.
+    // A screen's commands come before those of the shell.
     const newestFirst = this.sets.toReversed().flatMap((set) => set.commands());
     return newestFirst.filter((command) => !seen.has(command.id) && seen.add(command.id));
   }
@@ -52,9 +52,11 @@ class Commands {
     if (ctrl && typing && event.key.toLowerCase() === 'z') return;
     const key = ctrl ? `Ctrl+${event.key.toLowerCase()}` : event.key;
     const now = Date.now();
-    const after = this.before && now - this.before.at < SEQUENCE ? `${this.before.key} ${key}` : null;
+    const after =
+      this.before && now - this.before.at < SEQUENCE ? `${this.before.key} ${key}` : null;
     const all = this.all;
-    const command = all.find((one) => after && one.keys === after) ?? all.find((one) => one.keys === key);
+    const command =
+      all.find((one) => after && one.keys === after) ?? all.find((one) => one.keys === key);
     this.before = null;
     if (command) {
       event.preventDefault();

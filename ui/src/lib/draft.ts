@@ -25,7 +25,13 @@ type Entry = NonNullable<EntryView['entry']>;
 const isCard = (view: EntryView): boolean => view.dialect === 'cards';
 /** World Info calls an entry by its comment, cards by its name. */
 const titleField = (view: EntryView, entry: Entry): 'comment' | 'name' =>
-  isCard(view) ? (entry.name || !entry.comment ? 'name' : 'comment') : entry.comment || !entry.name ? 'comment' : 'name';
+  isCard(view)
+    ? entry.name || !entry.comment
+      ? 'name'
+      : 'comment'
+    : entry.comment || !entry.name
+      ? 'comment'
+      : 'name';
 
 function positionName(position: Position): string {
   if (typeof position === 'string') return position;
@@ -66,7 +72,12 @@ function put(tree: Tree, path: string, value: unknown): void {
 }
 
 /** The fields that differ, as a merge patch, and how many they are. */
-export function patchOf(view: EntryView, draft: Draft): { patch: Tree; count: number } {
+export interface EntryPatch {
+  patch: Tree;
+  count: number;
+}
+
+export function patchOf(view: EntryView, draft: Draft): EntryPatch {
   const entry = view.entry!;
   const before = draftOf(view);
   const patch: Tree = {};
@@ -80,10 +91,16 @@ export function patchOf(view: EntryView, draft: Draft): { patch: Tree; count: nu
   field('keys', 'activation.keys');
   field('secondary', 'activation.secondary.keys');
   // Secondary keys that were none before are switched on with their first key.
-  if (draft.secondary.length && !entry.activation.secondary.active && before.secondary.length === 0) put(patch, 'activation.secondary.active', true);
+  if (draft.secondary.length && !entry.activation.secondary.active && before.secondary.length === 0)
+    put(patch, 'activation.secondary.active', true);
   field('logic', 'activation.secondary.logic');
   field('content', 'content');
-  if (draft.position !== 'other') field('position', 'placement.position', draft.position === 'at_depth' ? { at_depth: { from: 'newest' } } : draft.position);
+  if (draft.position !== 'other')
+    field(
+      'position',
+      'placement.position',
+      draft.position === 'at_depth' ? { at_depth: { from: 'newest' } } : draft.position,
+    );
   field('order', 'placement.order');
   field('depth', 'placement.depth');
   field('scan', 'activation.scan.messages');

@@ -6,16 +6,22 @@ import type { FailOpen, Figures } from '../api/types';
 export interface Added {
   /** Requests that were measured. */
   count: number;
-  /** Milliseconds that half of them, and 99 of 100, took at most; none where nothing was measured. */
+  /** Milliseconds that half of them, and 99 of 100, took at most; null without requests. */
   p50: number | null;
   p99: number | null;
   failedOpen: number;
 }
 
 export function added(text: string): Added {
-  const value = (name: string): number => Number(new RegExp(`^loreloom_${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0);
+  const value = (name: string): number =>
+    Number(new RegExp(`^loreloom_${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0);
   const name = /^# TYPE loreloom_(\S+) histogram$/m.exec(text)?.[1] ?? '';
-  const buckets = [...text.matchAll(/^loreloom_\S+_bucket\{le="([^"]+)"\} (\d+)$/gm)].map((match) => ({ most: match[1] === '+Inf' ? Infinity : Number(match[1]), count: Number(match[2]) }));
+  const buckets = [...text.matchAll(/^loreloom_\S+_bucket\{le="([^"]+)"\} (\d+)$/gm)].map(
+    (match) => ({
+      most: match[1] === '+Inf' ? Infinity : Number(match[1]),
+      count: Number(match[2]),
+    }),
+  );
   const count = buckets.at(-1)?.count ?? value(`${name}_count`);
   const at = (share: number): number | null => {
     if (!count) return null;
@@ -26,12 +32,17 @@ export function added(text: string): Added {
 }
 
 /** What prompts cost: tokens at the full price, those of the unchanged beginning at the other. */
-export function cost(tokens: number, unchanged: number, price: number, cached: number | null): number {
+export function cost(
+  tokens: number,
+  unchanged: number,
+  price: number,
+  cached: number | null,
+): number {
   const same = cached === null ? 0 : Math.min(unchanged, tokens);
   return ((tokens - same) * price + same * (cached ?? 0)) / 1_000_000;
 }
 
-/** What something cost; in which currency, if that is said. */
+/** An amount with its currency, if that is known. */
 export interface Money {
   amount: number;
   currency: string | null;
@@ -40,8 +51,12 @@ export interface Money {
 /** What turns cost in all, currency by currency, and how many of them have no price. */
 export function spent(costs: (Money | null)[]): { sums: Money[]; unpriced: number } {
   const sums = new Map<string | null, number>();
-  for (const one of costs) if (one) sums.set(one.currency, (sums.get(one.currency) ?? 0) + one.amount);
-  return { sums: [...sums].map(([currency, amount]) => ({ amount, currency })), unpriced: costs.filter((one) => !one).length };
+  for (const one of costs)
+    if (one) sums.set(one.currency, (sums.get(one.currency) ?? 0) + one.amount);
+  return {
+    sums: [...sums].map(([currency, amount]) => ({ amount, currency })),
+    unpriced: costs.filter((one) => !one).length,
+  };
 }
 
 /** Turns and what went on without lore between them, by time. */

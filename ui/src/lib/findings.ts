@@ -1,4 +1,4 @@
-// What is odd about lore, in words.
+// Findings about lore, in words.
 import type { Finding } from '../api/types';
 import { has, t } from './i18n.svelte';
 
@@ -10,6 +10,10 @@ export function findingWords(finding: Finding): string {
 }
 
 function findingParameters(finding: Finding): string {
-  const found = Object.entries(finding.parameters as Record<string, unknown>).filter(([name]) => name !== 'code');
-  return found.map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`).join(', ');
+  const found = Object.entries(finding.parameters as Record<string, unknown>).filter(
+    ([name]) => name !== 'code',
+  );
+  return found
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ');
 }

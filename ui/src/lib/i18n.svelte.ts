@@ -18,7 +18,9 @@ export const number = (value: number): string =>
   new Intl.NumberFormat(prefs.language).format(value);
 
 export const percent = (share: number): string =>
-  new Intl.NumberFormat(prefs.language, { style: 'percent', maximumFractionDigits: 0 }).format(share);
+  new Intl.NumberFormat(prefs.language, { style: 'percent', maximumFractionDigits: 0 }).format(
+    share,
+  );
 
 export function time(milliseconds: number): string {
   const date = new Date(milliseconds);
@@ -40,7 +42,10 @@ export function ago(milliseconds: number): string {
 }
 
 export const money = (value: number): string =>
-  new Intl.NumberFormat(prefs.language, { minimumFractionDigits: 2, maximumFractionDigits: value < 0.1 ? 4 : 2 }).format(value);
+  new Intl.NumberFormat(prefs.language, {
+    minimumFractionDigits: 2,
+    maximumFractionDigits: value < 0.1 ? 4 : 2,
+  }).format(value);
 
 /** “a, b and c”. */
 export const list = (items: string[]): string =>

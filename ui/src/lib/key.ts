@@ -3,7 +3,7 @@
 
 type Asked = { kind: 'ask' } | { kind: 'key'; key: string };
 
-/** How it stands: nothing is asked for, a key is, or another one than was given. */
+/** Whether the server wants no key, a key, or another key than the one it got. */
 export type Want = 'nothing' | 'key' | 'another';
 
 class Key {
@@ -17,7 +17,8 @@ class Key {
     this.channel = new BroadcastChannel('loreloom-key');
     this.channel.addEventListener('message', (event: MessageEvent<Asked>) => {
       if (event.data.kind === 'key' && this.value === null) this.take(event.data.key);
-      else if (event.data.kind === 'ask' && this.value !== null) this.channel?.postMessage({ kind: 'key', key: this.value });
+      else if (event.data.kind === 'ask' && this.value !== null)
+        this.channel?.postMessage({ kind: 'key', key: this.value });
     });
   }
 

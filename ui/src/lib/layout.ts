@@ -1,4 +1,4 @@
-// Where the nodes of a graph stand in a box: the server says where in its own picture.
+// Places the nodes of a graph in a box. The server sends a place for each.
 
 export interface Tie {
   from: number;
@@ -16,16 +16,24 @@ const EDGE = 60;
 /** Few nodes are not spread over a whole screen. */
 const MOST = 1.6;
 
-/** Puts the server's picture into a box. A wide box gets a wide picture, at most twice as wide as it was. */
+/** Fits the server's picture into a box; it is stretched to at most twice its width. */
 export function fitted(spots: Spot[], width: number, height: number): Spot[] {
   if (!spots.length) return spots;
   const xs = spots.map((spot) => spot.x);
   const ys = spots.map((spot) => spot.y);
-  const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  const [left, right, top, bottom] = [
+    Math.min(...xs),
+    Math.max(...xs),
+    Math.min(...ys),
+    Math.max(...ys),
+  ];
   const across = Math.min((width - 2 * EDGE) / Math.max(1, right - left), MOST);
   const down = Math.min((height - 2 * EDGE) / Math.max(1, bottom - top), MOST);
   const [x, y] = [Math.min(across, 2 * down), Math.min(down, 2 * across)];
-  return spots.map((spot) => ({ x: width / 2 + (spot.x - (left + right) / 2) * x, y: height / 2 + (spot.y - (top + bottom) / 2) * y }));
+  return spots.map((spot) => ({
+    x: width / 2 + (spot.x - (left + right) / 2) * x,
+    y: height / 2 + (spot.y - (top + bottom) / 2) * y,
+  }));
 }
 
 /** The shortest way between two nodes, both ends included; empty if there is none. */

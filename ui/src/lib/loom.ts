@@ -8,7 +8,7 @@ export interface Column {
   source: Source;
 }
 
-/** How a thread stands at a message; `through` runs on between two turns. */
+/** The state of a thread at a message; `through` continues between two turns. */
 export type Mark = Thread['state'] | 'through' | '';
 
 export const MOST_COLUMNS = 16;
@@ -28,14 +28,22 @@ export function shownTurns(messages: PathMessage[]): Map<string, TurnBrief> {
 }
 
 /** Columns for the threads in view: those of the newest turns first to stay, in order of coming. */
-export function columns(messages: PathMessage[], shown: Map<string, TurnBrief>): { columns: Column[]; left: number } {
+export function columns(
+  messages: PathMessage[],
+  shown: Map<string, TurnBrief>,
+): { columns: Column[]; left: number } {
   const seen = new Map<string, { column: Column; first: number; last: number }>();
   messages.forEach((message, at) => {
     for (const thread of shown.get(message.node)?.threads ?? []) {
       const key = threadKey(thread);
       const before = seen.get(key);
       if (before) before.last = at;
-      else seen.set(key, { column: { key, title: thread.title, source: threadSource(thread) }, first: at, last: at });
+      else
+        seen.set(key, {
+          column: { key, title: thread.title, source: threadSource(thread) },
+          first: at,
+          last: at,
+        });
     }
   });
   const all = [...seen.values()];
@@ -45,11 +53,17 @@ export function columns(messages: PathMessage[], shown: Map<string, TurnBrief>):
 }
 
 /** The marks of every message, by column. */
-export function marks(messages: PathMessage[], shown: Map<string, TurnBrief>, list: Column[]): Mark[][] {
+export function marks(
+  messages: PathMessage[],
+  shown: Map<string, TurnBrief>,
+  list: Column[],
+): Mark[][] {
   const states = messages.map((message) => {
     const turn = shown.get(message.node);
     if (!turn) return null;
-    return new Map<string, Thread['state']>(turn.threads.map((thread) => [threadKey(thread), thread.state]));
+    return new Map<string, Thread['state']>(
+      turn.threads.map((thread) => [threadKey(thread), thread.state]),
+    );
   });
   const alive = (at: number, key: string): boolean => {
     const state = states[at]?.get(key);
@@ -60,6 +74,8 @@ export function marks(messages: PathMessage[], shown: Map<string, TurnBrief>, li
     if (own) return list.map(({ key }) => own.get(key) ?? '');
     const before = states.findLastIndex((state, index) => index < at && state !== null);
     const after = states.findIndex((state, index) => index > at && state !== null);
-    return list.map(({ key }) => (before >= 0 && after >= 0 && alive(before, key) && alive(after, key) ? 'through' : ''));
+    return list.map(({ key }) =>
+      before >= 0 && after >= 0 && alive(before, key) && alive(after, key) ? 'through' : '',
+    );
   });
 }

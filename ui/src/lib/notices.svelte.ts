@@ -1,4 +1,4 @@
-// What was just done, with the way back.
+// Notices about writes and failures, with undo.
 import { ApiError, write } from '../api/client';
 import { t } from './i18n.svelte';
 
@@ -27,7 +27,12 @@ class Notices {
   }
 
   fail(error: unknown): void {
-    const text = error instanceof ApiError && error.isOffline ? t('state.offline') : error instanceof Error ? error.message : String(error);
+    const text =
+      error instanceof ApiError && error.isOffline
+        ? t('state.offline')
+        : error instanceof Error
+          ? error.message
+          : String(error);
     this.show({ id: this.next, text, kind: 'failed', undo: null });
   }
 

@@ -115,14 +115,21 @@ export function asSent(map: PromptMap): { role: string; name?: string; content: 
     }
     content += decoder.decode(bytes.subarray(at));
     const wasWoven = spans.length > 0 && content.trim() === '';
-    const sent = { role: message.role, content: spans.length > 0 ? content.replace(/\n{3,}/g, '\n\n').trim() : content };
+    const sent = {
+      role: message.role,
+      content: spans.length > 0 ? content.replace(/\n{3,}/g, '\n\n').trim() : content,
+    };
     return wasWoven ? null : message.name ? { ...sent, name: message.name } : sent;
   });
   return messages.filter((message) => message !== null);
 }
 
 /** A part of a text round a match, for a quote. */
-export function quote(text: string, start: number, end: number): { before: string; hit: string; after: string } {
+export function quote(
+  text: string,
+  start: number,
+  end: number,
+): { before: string; hit: string; after: string } {
   const bytes = encoder.encode(text);
   const before = decoder.decode(bytes.subarray(0, start));
   const after = decoder.decode(bytes.subarray(end));

@@ -2,7 +2,15 @@
 import type { Memory, Owner, RecordKind } from '../api/types';
 import type { Source } from './sources';
 
-export const TIERS = ['facts', 'scenes', 'arcs', 'state', 'relationships', 'knowledge', 'summary'] as const;
+export const TIERS = [
+  'facts',
+  'scenes',
+  'arcs',
+  'state',
+  'relationships',
+  'knowledge',
+  'summary',
+] as const;
 export type Tier = (typeof TIERS)[number];
 
 const KINDS: Record<Exclude<Tier, 'knowledge'>, RecordKind[]> = {
@@ -19,44 +27,81 @@ export const kindsOf = (tier: Tier): RecordKind[] => (tier === 'knowledge' ? [] 
 export function sourceOf(kind: RecordKind): Source {
   if (KINDS.arcs.includes(kind)) return 'arc';
   if (KINDS.scenes.includes(kind) || KINDS.summary.includes(kind)) return 'sum';
-  if (KINDS.state.includes(kind) || KINDS.relationships.includes(kind) || kind === 'insight') return 'state';
+  if (KINDS.state.includes(kind) || KINDS.relationships.includes(kind) || kind === 'insight')
+    return 'state';
   return 'fact';
 }
 
 type Fields = Record<string, unknown>;
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : value == null ? '' : JSON.stringify(value));
+const text = (value: unknown): string =>
+  typeof value === 'string' ? value : value == null ? '' : JSON.stringify(value);
 
-/** Fields that hold what a record says, in the order they are looked for. */
+/** Fields that may hold the text of a record; the first one found counts. */
 const TEXTS = ['content', 'summary', 'text', 'profile', 'canon', 'name', '_name'];
 
 /** The field that a person may edit; none for records that are more than a text. */
 export const textField = (record: Memory): string | null => {
   const fields = record.fields as Fields;
-  return TEXTS.find((name) => typeof fields[name] === 'string' && name !== '_name' && name !== 'name') ?? null;
+  return (
+    TEXTS.find((name) => typeof fields[name] === 'string' && name !== '_name' && name !== 'name') ??
+    null
+  );
 };
 
 export function headline(record: Memory): string {
   const fields = record.fields as Fields;
-  const found = TEXTS.map((name) => fields[name]).find((value) => typeof value === 'string' && value !== '');
+  const found = TEXTS.map((name) => fields[name]).find(
+    (value) => typeof value === 'string' && value !== '',
+  );
   return found === undefined ? record.id : text(found);
 }
 
 /** What memory keeps for its own work. */
-const BOOKKEEPING = new Set(['unconfirmed_since', 'retrieval_count', 'last_confirmed', 'source_memory_ids', 'source_scene_ids', 'updated_at']);
+const BOOKKEEPING = new Set([
+  'unconfirmed_since',
+  'retrieval_count',
+  'last_confirmed',
+  'source_memory_ids',
+  'source_scene_ids',
+  'updated_at',
+]);
 
-/** Everything else a record says, for people: names as the server writes them. */
+/** The other fields of a record, with the server's names. */
 export function details(record: Memory): [string, string][] {
   const fields = record.fields as Fields;
-  const skip = new Set(['id', 'content', 'receipts', 'ts', 'supersedes', 'superseded_by', '_sources', 'relationship_history', 'consolidated', 'source_messages', ...TEXTS.filter((name) => text(fields[name]) === headline(record))]);
+  const skip = new Set([
+    'id',
+    'content',
+    'receipts',
+    'ts',
+    'supersedes',
+    'superseded_by',
+    '_sources',
+    'relationship_history',
+    'consolidated',
+    'source_messages',
+    ...TEXTS.filter((name) => text(fields[name]) === headline(record)),
+  ]);
   return Object.entries(fields)
-    .filter(([name, value]) => !skip.has(name) && !BOOKKEEPING.has(name) && value != null && value !== '' && value !== 0 && value !== false && !(Array.isArray(value) && !value.length))
+    .filter(
+      ([name, value]) =>
+        !skip.has(name) &&
+        !BOOKKEEPING.has(name) &&
+        value != null &&
+        value !== '' &&
+        value !== 0 &&
+        value !== false &&
+        !(Array.isArray(value) && !value.length),
+    )
     .map(([name, value]) => [name.replace(/^_/, ''), relation(value) ?? text(value)]);
 }
 
 function relation(value: unknown): string | null {
   if (!Array.isArray(value)) return null;
-  const words = value.map((one) => (typeof one === 'object' && one && 'word' in one ? text((one as Fields).word) : text(one)));
+  const words = value.map((one) =>
+    typeof one === 'object' && one && 'word' in one ? text((one as Fields).word) : text(one),
+  );
   return words.join(', ');
 }
 
@@ -84,17 +129,21 @@ export function needsEye(record: Memory): '' | 'contradiction' | 'ungrounded' | 
   return fields.unverified === true ? 'unverified' : '';
 }
 
-const count = (value: unknown): number => (typeof value === 'number' && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0);
+const count = (value: unknown): number =>
+  typeof value === 'number' && Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0;
 
-export const importance = (record: Memory): number => Math.min(3, count((record.fields as Fields).importance));
-export const confirmations = (record: Memory): number => count((record.fields as Fields).confirmations);
+export const importance = (record: Memory): number =>
+  Math.min(3, count((record.fields as Fields).importance));
+export const confirmations = (record: Memory): number =>
+  count((record.fields as Fields).confirmations);
 export const isResolved = (record: Memory): boolean => (record.fields as Fields).resolved === true;
 
-const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : []);
+const texts = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : [];
 
 export const knowers = (record: Memory): string[] => texts((record.fields as Fields).witnessed_by);
 
-/** The memories that a record stands in for, and the one that stands in for it. */
+/** The memories that a record replaces, and the one that replaces it. */
 export const replaced = (record: Memory): string[] => texts((record.fields as Fields).supersedes);
 export const replacedBy = (record: Memory): string | null => {
   const found = (record.fields as Fields).superseded_by;
@@ -106,7 +155,7 @@ export interface Feeling {
   magnitude: 'low' | 'medium' | 'high';
 }
 
-/** What a relationship's record says, of any form the server keeps. */
+/** The feelings of a relationship, in any form that the server stores. */
 export function feelings(fields: Record<string, unknown>): Feeling[] {
   const found = fields.descriptors;
   if (!Array.isArray(found)) return [];
@@ -114,7 +163,12 @@ export function feelings(fields: Record<string, unknown>): Feeling[] {
     if (typeof one === 'string') return [{ word: one, magnitude: 'medium' }];
     if (typeof one !== 'object' || one === null || !('word' in one)) return [];
     const { word, magnitude } = one as Fields;
-    return [{ word: text(word), magnitude: magnitude === 'low' || magnitude === 'high' ? magnitude : 'medium' }];
+    return [
+      {
+        word: text(word),
+        magnitude: magnitude === 'low' || magnitude === 'high' ? magnitude : 'medium',
+      },
+    ];
   });
 }
 
@@ -123,7 +177,10 @@ export function pairOf(record: Memory): { subject: string; target: string } {
   return { subject: subject?.trim() ?? record.id, target: target?.trim() ?? '' };
 }
 
-export function ownerName(owner: Owner, t: (key: 'mem.ofChat' | 'mem.ofCharacter', values?: Record<string, string>) => string): string {
+export function ownerName(
+  owner: Owner,
+  t: (key: 'mem.ofChat' | 'mem.ofCharacter', values?: Record<string, string>) => string,
+): string {
   if ('chat' in owner) return t('mem.ofChat');
   return 'character' in owner ? t('mem.ofCharacter', { name: owner.character }) : owner.world;
 }
@@ -139,11 +196,15 @@ export interface Since {
 
 const keyOf = (record: Memory): string => JSON.stringify([record.owner, record.tier, record.id]);
 
-/** What is remembered at one moment against `now`, which holds what ended too. */
+/** Compares the memories of one moment with `now`, which holds ended ones too. */
 export function compare(then: Memory[], now: Memory[]): Since {
   const before = new Map(then.map((record) => [keyOf(record), record]));
   const after = new Map(now.map((record) => [keyOf(record), record]));
-  const since: Since = { came: now.filter((record) => record.active && !before.has(keyOf(record))), went: new Set(), changed: new Map() };
+  const since: Since = {
+    came: now.filter((record) => record.active && !before.has(keyOf(record))),
+    went: new Set(),
+    changed: new Map(),
+  };
   for (const [key, record] of before) {
     const one = after.get(key);
     if (record.active && !one?.active) since.went.add(record.id);

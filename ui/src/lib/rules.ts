@@ -2,12 +2,41 @@
 
 export const COUNTS = ['budget_cap', 'depth', 'min_activations', 'max_recursion_steps'] as const;
 const NUMBERS = ['budget_percent', ...COUNTS] as const;
-export const SWITCHES = ['recursive', 'match_whole_words', 'case_sensitive', 'include_names', 'use_group_scoring'] as const;
+export const SWITCHES = [
+  'recursive',
+  'match_whole_words',
+  'case_sensitive',
+  'include_names',
+  'use_group_scoring',
+] as const;
 export const STRATEGIES = ['character_first', 'global_first', 'evenly'] as const;
 export const WORDS = ['ascii', 'unicode'] as const;
-export const WRAPPERS = ['none', 'xml-minimal', 'xml-standard', 'xml-detailed', 'xml-maximum', 'markdown', 'lb', 'world-info', 'custom'] as const;
-export const FIELDS = ['content', 'name', 'key', 'world', 'uid', 'secondary', 'scan', 'iteration', 'activation', 'position', 'depth', 'tokens'] as const;
-/** A template that is accepted as it stands. */
+export const WRAPPERS = [
+  'none',
+  'xml-minimal',
+  'xml-standard',
+  'xml-detailed',
+  'xml-maximum',
+  'markdown',
+  'lb',
+  'world-info',
+  'custom',
+] as const;
+export const FIELDS = [
+  'content',
+  'name',
+  'key',
+  'world',
+  'uid',
+  'secondary',
+  'scan',
+  'iteration',
+  'activation',
+  'position',
+  'depth',
+  'tokens',
+] as const;
+/** A valid template to start from. */
 export const TEMPLATE = '<lore name="{{name}}" key="{{key}}">\\n{{content}}\\n</lore>';
 
 export type Wrapper = (typeof WRAPPERS)[number];
@@ -30,11 +59,15 @@ export function rulesDraft(rules: unknown): RulesDraft {
   const { world_info: world, wrap } = rules as Rules;
   const isCustom = wrap.startsWith('custom:');
   return {
-    numbers: Object.fromEntries(NUMBERS.map((name) => [name, Number(world[name] ?? 0)])) as RulesDraft['numbers'],
-    switches: Object.fromEntries(SWITCHES.map((name) => [name, world[name] === true])) as RulesDraft['switches'],
+    numbers: Object.fromEntries(
+      NUMBERS.map((name) => [name, Number(world[name] ?? 0)]),
+    ) as RulesDraft['numbers'],
+    switches: Object.fromEntries(
+      SWITCHES.map((name) => [name, world[name] === true]),
+    ) as RulesDraft['switches'],
     strategy: String(world.strategy ?? 'character_first'),
     words: String(world.words ?? 'ascii'),
-    wrapper: isCustom ? 'custom' : ((WRAPPERS.find((one) => one === wrap) ?? 'none') as Wrapper),
+    wrapper: isCustom ? 'custom' : (WRAPPERS.find((one) => one === wrap) ?? 'none'),
     template: isCustom ? wrap.slice('custom:'.length) : TEMPLATE,
   };
 }
@@ -42,8 +75,18 @@ export function rulesDraft(rules: unknown): RulesDraft {
 /** The changes as the server takes them (RFC 7396); empty where nothing changed. */
 export function rulesPatch(rules: unknown, draft: RulesDraft): Record<string, unknown> {
   const { world_info: before, wrap } = rules as Rules;
-  const wanted: Record<string, unknown> = { ...draft.numbers, ...draft.switches, strategy: draft.strategy, words: draft.words };
-  const world = Object.fromEntries(Object.entries(wanted).filter(([name, value]) => value !== null && value !== before[name]));
+  const wanted: Record<string, unknown> = {
+    ...draft.numbers,
+    ...draft.switches,
+    strategy: draft.strategy,
+    words: draft.words,
+  };
+  const world = Object.fromEntries(
+    Object.entries(wanted).filter(([name, value]) => value !== null && value !== before[name]),
+  );
   const wrapped = draft.wrapper === 'custom' ? `custom:${draft.template}` : draft.wrapper;
-  return { ...(Object.keys(world).length ? { world_info: world } : {}), ...(wrapped !== wrap ? { wrap: wrapped } : {}) };
+  return {
+    ...(Object.keys(world).length ? { world_info: world } : {}),
+    ...(wrapped !== wrap ? { wrap: wrapped } : {}),
+  };
 }

@@ -23,21 +23,35 @@ export interface Band {
 }
 
 export const slotsDraft = (settings: Settings): SlotsDraft => ({
-  slots: settings.effective.slots.map(({ slot, name, budget, position, depth, role }) => ({ slot, name, budget: budget ?? null, position, depth, role })),
+  slots: settings.effective.slots.map(({ slot, name, budget, position, depth, role }) => ({
+    slot,
+    name,
+    budget: budget ?? null,
+    position,
+    depth,
+    role,
+  })),
   cap: settings.effective.memory_cap ?? null,
   unified: settings.effective.memory_unified,
 });
 
-const isAt = (slot: Where, band: Band): boolean => slot.position === band.position && (slot.position !== 'IN_CHAT' || slot.depth === band.depth);
+const isAt = (slot: Where, band: Band): boolean =>
+  slot.position === band.position && (slot.position !== 'IN_CHAT' || slot.depth === band.depth);
 
 /** All places from the head of the prompt to its end, with one to spare. */
 export function bands(slots: Where[]): Band[] {
-  const deepest = Math.max(4, ...slots.filter((slot) => slot.position === 'IN_CHAT').map((slot) => slot.depth)) + 1;
-  const inChat = Array.from({ length: deepest + 1 }, (_, at) => ({ position: 'IN_CHAT', depth: deepest - at }));
+  const deepest =
+    Math.max(4, ...slots.filter((slot) => slot.position === 'IN_CHAT').map((slot) => slot.depth)) +
+    1;
+  const inChat = Array.from({ length: deepest + 1 }, (_, at) => ({
+    position: 'IN_CHAT',
+    depth: deepest - at,
+  }));
   return [{ position: 'BEFORE', depth: 0 }, { position: 'IN_PROMPT', depth: 0 }, ...inChat];
 }
 
-export const inBand = <T extends Where>(slots: T[], band: Band): T[] => slots.filter((slot) => isAt(slot, band));
+export const inBand = <T extends Where>(slots: T[], band: Band): T[] =>
+  slots.filter((slot) => isAt(slot, band));
 
 /** The place one step towards the end, or towards the head for -1; the same at either end. */
 export function next(slots: Where[], slot: Where, by: number): Band {
@@ -46,10 +60,11 @@ export function next(slots: Where[], slot: Where, by: number): Band {
   return all[Math.max(0, Math.min(all.length - 1, at + by))]!;
 }
 
-/** What a slot takes if nothing is said: also what an empty field means. */
-export const usualBudget = (settings: Settings, slot: string): number | null => settings.effective.slots.find((one) => one.slot === slot)?.usual.budget ?? null;
+/** The default budget of a slot, which an empty field means too. */
+export const usualBudget = (settings: Settings, slot: string): number | null =>
+  settings.effective.slots.find((one) => one.slot === slot)?.usual.budget ?? null;
 
-/** Whether a slot has a budget at all; what is being typed does not decide that. */
+/** Whether a slot has a budget at all; the draft does not decide that. */
 export const hasBudget = (settings: Settings, slot: string): boolean => {
   const now = settings.effective.slots.find((one) => one.slot === slot);
   return (now?.usual.budget ?? now?.budget ?? null) !== null;
@@ -64,7 +79,10 @@ export function slotsPatch(settings: Settings, draft: SlotsDraft): Record<string
   for (const slot of draft.slots) {
     const now = settings.effective.slots.find((one) => one.slot === slot.slot);
     if (!now) continue;
-    if (!same(slot, now)) places[slot.slot] = same(slot, now.usual) ? null : { position: slot.position, depth: slot.depth, role: slot.role };
+    if (!same(slot, now))
+      places[slot.slot] = same(slot, now.usual)
+        ? null
+        : { position: slot.position, depth: slot.depth, role: slot.role };
     const usual = now.usual.budget ?? null;
     const budget = slot.budget ?? usual;
     if (budget !== (now.budget ?? null)) budgets[slot.slot] = budget === usual ? null : budget;

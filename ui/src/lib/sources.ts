@@ -32,10 +32,14 @@ const SLOTS: Record<string, Source> = {
 };
 
 /** Slots by the names that prompts and reports have for them, where those are others. */
-const NAMED: Record<string, string> = { longterm: 'long_term', shortterm: 'summary', stateledger: 'ledger' };
+const NAMED: Record<string, string> = {
+  longterm: 'long_term',
+  shortterm: 'summary',
+  stateledger: 'ledger',
+};
 export const slotName = (slot: string): string => NAMED[slot] ?? slot;
 
-/** The source of a memory's slot; what is not known is a memory like any other. */
+/** The source of a memory's slot; an unknown slot counts as facts. */
 export const slotSource = (slot: string): Source => SLOTS[slotName(slot)] ?? 'fact';
 
 export function threadSource(thread: Thread): Source {

@@ -15,9 +15,11 @@ const turnPrompt = async (chat: string, turn: number): Promise<Said[]> =>
   asSent(await get<PromptMap>(`/chats/${encodeURIComponent(chat)}/turns/${turn}/prompt`));
 
 const said = (message: PathMessage): Said =>
-  message.name ? { role: message.role, name: message.name, content: message.text } : { role: message.role, content: message.text };
+  message.name
+    ? { role: message.role, name: message.name, content: message.text }
+    : { role: message.role, content: message.text };
 
-/** The newest message of a path that has a turn whose prompt can be gone on from. */
+/** The newest message whose turn still has its whole prompt. */
 export const lastTold = (messages: PathMessage[]): PathMessage | undefined =>
   messages.findLast((message) => message.turn && !message.turn.trimmed);
 
@@ -25,7 +27,9 @@ export const lastTold = (messages: PathMessage[]): PathMessage | undefined =>
 export async function goingOn(path: Path, text: string): Promise<Said[]> {
   const last = lastTold(path.messages);
   const user = path.messages.findLast((message) => message.role === 'user');
-  const own: Said = user?.name ? { role: 'user', name: user.name, content: text } : { role: 'user', content: text };
+  const own: Said = user?.name
+    ? { role: 'user', name: user.name, content: text }
+    : { role: 'user', content: text };
   if (!last?.turn) return [...path.messages.map(said), own];
   const before = await turnPrompt(path.chat, last.turn.id);
   const after = path.messages.filter((message) => message.number > last.number);
@@ -49,11 +53,19 @@ async function model(): Promise<string> {
   return models.data?.[0]?.id ?? 'default';
 }
 
-/** Sends messages to the model; `heard` gets the reply as it grows. */
-export async function tell(chat: string, messages: Said[], heard: (text: string) => void): Promise<void> {
+/** Sends messages to the model and calls `heard` with the reply so far. */
+export async function tell(
+  chat: string,
+  messages: Said[],
+  heard: (text: string) => void,
+): Promise<void> {
   const response = await fetch('/v1/chat/completions', {
     method: 'POST',
-    headers: { ...key.headers, 'content-type': 'application/json', 'x-loreloom-chat': encodeURIComponent(chat) === chat ? chat : '' },
+    headers: {
+      ...key.headers,
+      'content-type': 'application/json',
+      'x-loreloom-chat': encodeURIComponent(chat) === chat ? chat : '',
+    },
     body: JSON.stringify({ model: await model(), messages, stream: true }),
   });
   if (!response.ok || !response.body) {

@@ -58,7 +58,9 @@ export function stopWords(stop: Stop, titles: Titles): string {
     case 'trigger':
       return t('stop.trigger', { wanted: list(stop.wanted), found: stop.found });
     case 'character':
-      return t(stop.exclude ? 'stop.character.not' : 'stop.character', { listed: list(stop.listed) });
+      return t(stop.exclude ? 'stop.character.not' : 'stop.character', {
+        listed: list(stop.listed),
+      });
     case 'tag':
       return t(stop.exclude ? 'stop.tag.not' : 'stop.tag', { listed: list(stop.listed) });
     case 'delay':
@@ -75,9 +77,17 @@ export function stopWords(stop: Stop, titles: Titles): string {
         : t('stop.not_near', { score: round(stop.score), threshold: round(stop.threshold) });
     case 'out_of_reach':
       if (stop.characters != null)
-        return t('stop.out_of_reach.characters', { key: stop.key, distance: stop.distance, characters: stop.characters });
+        return t('stop.out_of_reach.characters', {
+          key: stop.key,
+          distance: stop.distance,
+          characters: stop.characters,
+        });
       if (stop.tokens != null)
-        return t('stop.out_of_reach.tokens', { key: stop.key, distance: stop.distance, tokens: stop.tokens });
+        return t('stop.out_of_reach.tokens', {
+          key: stop.key,
+          distance: stop.distance,
+          tokens: stop.tokens,
+        });
       return t('stop.out_of_reach', { key: stop.key, distance: stop.distance, depth: stop.depth });
     case 'copied':
       return t('stop.copied', { of: titles(stop.of) });
@@ -127,16 +137,20 @@ interface Decided {
   stands?: Standing | null;
 }
 
-/** Where a text stands for the sake of the prompt cache. */
+/** Where the prompt cache keeps a text. */
 export function standsWords({ outcome }: Decided, stands: Standing): string {
   const place = placeWords(stands.place);
-  if (outcome.verdict === 'activated') return t('stands.moved', { place, own: placeWords(outcome.place) });
-  return stands.idle_since == null ? t('stands.still', { place }) : t('stands.since', { place, since: stands.idle_since });
+  if (outcome.verdict === 'activated')
+    return t('stands.moved', { place, own: placeWords(outcome.place) });
+  return stands.idle_since == null
+    ? t('stands.still', { place })
+    : t('stands.since', { place, since: stands.idle_since });
 }
 
 export function verdictWords(decided: Decided, titles: Titles): string {
   const { outcome, stands } = decided;
-  const words = outcome.verdict === 'activated' ? reasonWords(outcome, titles) : stopWords(outcome, titles);
+  const words =
+    outcome.verdict === 'activated' ? reasonWords(outcome, titles) : stopWords(outcome, titles);
   return stands ? `${words}; ${standsWords(decided, stands)}` : words;
 }
 

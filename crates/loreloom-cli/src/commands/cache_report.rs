@@ -8,15 +8,15 @@ use std::{
 use clap::Args;
 use loreloom_core::{
     assemble::Assembled,
-    chat::{GenerationType, Message, Path, Role},
-    ids::{Digest, EntryId, LibraryVersion, MessageId, TenantId},
-    library::Shelf,
-    place::{Injection, Provenance},
-    prompt::PromptMessage,
-    stable::{
+    cache_placement::{
         Kept, Mode, PROVIDERS, Provider, Scene, Sources, StableSettings, TokenMemo, Trial,
         TrialTurn, Tried, comes_and_goes, fingerprint, kept, note_comes_and_goes, wording,
     },
+    chat::{GenerationType, Message, Path, Role},
+    ids::{Digest, EntryId, LibraryVersion, MessageId, TenantId},
+    library::LibrarySource,
+    place::{Injection, Provenance},
+    prompt::PromptMessage,
     tokens::TokenCounter,
     units::{MessageCount, Tokens},
 };
@@ -141,14 +141,14 @@ impl CacheReport {
             let loud = chat.turns_at(node.prefix).filter(|turn| is_loud(turn));
             let Some(turn) = loud.last() else { continue };
             let record = chat.turn(store, &TenantId::local(), turn.id).await?;
-            let seams = record.given.as_deref().map(|given| &given.seams);
+            let seams = record.input.as_deref().map(|input| &input.seams);
             let Some(bare) = seams.and_then(|seams| seams.unpick(&record.prompt)) else {
                 read.left_out += 1;
                 continue;
             };
             if let Entry::Vacant(unknown) = read.sayings.entry(record.library) {
-                let shelf = store.library(&TenantId::local(), record.library).await?;
-                unknown.insert(shelf.as_ref().map(Sayings::of).unwrap_or_default());
+                let source = store.library(&TenantId::local(), record.library).await?;
+                unknown.insert(source.as_ref().map(Sayings::of).unwrap_or_default());
             }
             read.told.push(Told { message, record, bare });
         }
@@ -179,13 +179,13 @@ impl CacheReport {
 struct Sayings(BTreeMap<EntryId, (bool, Digest)>);
 
 impl Sayings {
-    fn of(shelf: &Shelf) -> Self {
-        let entries = shelf.volumes.iter().flat_map(|volume| &volume.book.entries);
+    fn of(source: &LibrarySource) -> Self {
+        let entries = source.volumes.iter().flat_map(|volume| &volume.book.entries);
         let entries = entries.filter(|entry| entry.activation.enabled).map(|entry| {
             let texts = [entry.prefix.as_str(), &entry.content, &entry.suffix];
             (entry.id.clone(), (comes_and_goes(entry), wording(texts)))
         });
-        let notes = shelf
+        let notes = source
             .notes
             .iter()
             .map(|note| (note.id(), (note_comes_and_goes(note), wording(["", &note.content, ""]))));

@@ -85,7 +85,7 @@ impl Demo {
             user: story.user.clone(),
             speaker: Some(Speaker::named(story.character.as_str())),
             seed: 7,
-            told: std::collections::BTreeMap::new(),
+            contexts: std::collections::BTreeMap::new(),
         };
         let offline =
             ConnectionSettings { kind: ConnectionKind::Offline, ..ConnectionSettings::default() };

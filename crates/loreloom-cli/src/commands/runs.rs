@@ -6,10 +6,9 @@ use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
     chat::{Message, Role},
-    given::{Asked, Given},
     ids::{ChatId, TenantId},
     replay::events,
-    turn::Speaker,
+    turn::{Speaker, TurnInput},
     units::Tokens,
 };
 use loreloom_formats::{Limit, chat::import_chat};
@@ -74,13 +73,14 @@ impl RunArguments {
         Ok(runs)
     }
 
-    fn asked(&self, user: &str, speaker: Option<&str>) -> Asked {
+    fn input(&self, user: &str, speaker: Option<&str>) -> TurnInput {
         let speaker = speaker.or(self.character.as_deref()).map(Speaker::named);
-        Asked {
+        TurnInput {
             context: Tokens(self.context),
             seed: self.seed,
-            given: Given { speaker, user: user.to_owned(), ..Given::default() },
-            ..Asked::default()
+            speaker,
+            user: user.to_owned(),
+            ..TurnInput::default()
         }
     }
 
@@ -91,14 +91,14 @@ impl RunArguments {
         let character = chat.character_name.clone();
         let messages = chat.messages.into_iter().map(|one| one.message);
         let events = events(messages.filter(is_story), |_, speaker| {
-            self.asked(&user, speaker.or(character.as_deref()))
+            self.input(&user, speaker.or(character.as_deref()))
         });
         let run = Run { chat: ChatId(files::stem(file)), events, library: None };
         Ok(NamedRun { name: name.to_owned(), run })
     }
 
     async fn read_stored(&self, name: &str, store: &dyn StoryStore) -> anyhow::Result<NamedRun> {
-        let unknown = |speaker: Option<&str>| self.asked(&self.user, speaker);
+        let unknown = |speaker: Option<&str>| self.input(&self.user, speaker);
         let run = Run::of_stored(store, &TenantId::local(), &name.into(), unknown).await?;
         Ok(NamedRun { name: name.to_owned(), run })
     }

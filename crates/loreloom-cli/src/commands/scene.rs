@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use loreloom_core::{turn::Scene as Told, vault::Mark};
+use loreloom_core::{dialects::vault::NoteMark, turn::VaultContext};
 
 use super::serve::runtime;
 use crate::{edit::Editing, store::StoreArguments, vault::SceneArguments};
@@ -53,9 +53,9 @@ impl Scene {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let scene = runtime()?.block_on(async {
             let editing = Editing::open(&self.store, &self.chat).await?;
-            let scene = self.changed(editing.newest.scene.clone());
-            if scene != editing.newest.scene {
-                editing.keep(|state| state.scene.clone_from(&scene)).await?;
+            let scene = self.changed(editing.newest.vault_context.clone());
+            if scene != editing.newest.vault_context {
+                editing.keep(|state| state.vault_context.clone_from(&scene)).await?;
             }
             anyhow::Ok(scene)
         })?;
@@ -64,10 +64,10 @@ impl Scene {
     }
 
     /// The scene after what was said.
-    fn changed(&self, before: Told) -> Told {
+    fn changed(&self, before: VaultContext) -> VaultContext {
         let names: Vec<&str> = self.vaults.iter().map(String::as_str).collect();
         let said = self.said.scene(&names);
-        let mut scene = if self.clear { Told::default() } else { before };
+        let mut scene = if self.clear { VaultContext::default() } else { before };
         scene.context.retain(|field, _| !self.without.contains(field));
         scene.context.extend(said.context);
         if self.all_folders {
@@ -78,7 +78,7 @@ impl Scene {
                 scene.folders.push(folder);
             }
         }
-        let is_named = |mark: &Mark, titles: &[String]| {
+        let is_named = |mark: &NoteMark, titles: &[String]| {
             let same = |title: &String| title.to_lowercase() == mark.title.to_lowercase();
             titles.iter().any(same)
         };

@@ -285,7 +285,7 @@ impl Serve {
             user: user.map_or_else(|| "User".to_owned(), Clone::clone),
             speaker: character.map(|name| Speaker::named(name.as_str())),
             seed: self.seed.or(story.seed).unwrap_or_default(),
-            told: config.chats.clone(),
+            contexts: config.chats.clone(),
         };
         let weaving = Weaving::default();
         let deadline = self.deadline.or(config.weaving.deadline_ms);

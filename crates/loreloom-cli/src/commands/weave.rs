@@ -16,7 +16,7 @@ use loreloom_core::{
     report::{Outcome, Report, Verdict, words},
     state::StoryState,
     tokens::TokenCounter,
-    turn::{CardTexts, Host, Speaker, Transcript, Turn},
+    turn::{CardTexts, Speaker, Transcript, Turn, TurnInput},
     units::Tokens,
 };
 use loreloom_formats::{
@@ -160,25 +160,20 @@ impl Weave {
         let near = lore::near(&lore, &transcript)?;
         let scene = self.scene.scene(&vault_names(lore.library()));
         let card_texts = card.as_ref().map(|card| card.texts.card.clone()).unwrap_or_default();
-        let mut turn = Turn {
-            chat: path.chat(),
-            prefix: path.prefix(),
-            answers: path.last_user(),
-            transcript: &transcript,
+        let mut input = TurnInput {
             generation,
-            speaker: speaker.as_ref(),
-            user: &user,
-            card: &card_texts,
-            prompts: &[],
-            forced: &[],
+            speaker,
+            user,
+            card: card_texts,
             context: Tokens(self.context),
             seed: self.seed,
-            at: None,
-            dry_run: false,
-            host: Host { near: &near, scene: Some(&scene), ..Host::default() },
+            near,
+            vault_context: Some(scene),
+            ..TurnInput::default()
         };
-        let known = || card.as_ref()?.greeting(&prompt, &turn.macros());
-        turn.host.greeting = self.greeting.or_else(known);
+        let known = || card.as_ref()?.greeting(&prompt, &input.turn(&path, &transcript).macros());
+        input.greeting = self.greeting.or_else(known);
+        let turn = input.turn(&path, &transcript);
         let woven = self.weave(&lore, (&turn, &state), counter.as_ref(), &prompt, card)?;
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&woven)?)?;

@@ -7,16 +7,15 @@ use std::{collections::BTreeMap, io::Write};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
-    given::Given,
+    engine::Decision,
     ids::{EntryId, TenantId},
-    library::{Library, Shelf},
+    library::{Library, LibrarySource},
     prompt::PromptMessage,
     replay::{TurnChange, TurnLine, compare},
     report::{Report, Verdict, words},
     rules::Rules,
     tokens::TokenCounter,
-    turn::TurnCache,
-    weave::Woven,
+    turn::{TurnCache, TurnInput},
 };
 use loreloom_formats::diff::{LineChange, line_changes};
 use loreloom_ports::{
@@ -126,7 +125,7 @@ struct Read {
     heading: String,
     turn: TurnSummary,
     past: Revisited,
-    library: Option<Shelf>,
+    library: Option<LibrarySource>,
     today: Option<TodaysBooks>,
 }
 
@@ -232,12 +231,12 @@ impl Why {
                     .to_owned(),
             ),
         }
-        if let Some(TodaysBooks { shelf, attachments }) = today {
-            let given = record.given.as_deref();
-            let given = given.context("the turn's circumstances were not stored")?;
-            let given = Given { attachments: Some(attachments), ..given.clone() };
-            let library = shelf.compile();
-            let again = Again::decide(past, &given, &library, &shelf.rules, counter)?;
+        if let Some(TodaysBooks { source, attachments }) = today {
+            let input = record.input.as_deref();
+            let input = input.context("the turn's circumstances were not stored")?;
+            let input = TurnInput { attachments: Some(attachments), ..input.clone() };
+            let library = source.compile();
+            let again = Again::decide(past, &input, &library, &source.rules, counter)?;
             // A trimmed turn's texts are those that it was just decided to have again.
             let stored = as_stored(record);
             let before = match &then {
@@ -270,12 +269,12 @@ fn again<'a>(
     library: Option<&'a (Library, Rules)>,
     counter: &dyn TokenCounter,
 ) -> anyhow::Result<(Option<Then<'a>>, Vec<StageLine>)> {
-    let (Some(given), Some((library, rules))) = (past.record.given.as_deref(), library) else {
+    let (Some(input), Some((library, rules))) = (past.record.input.as_deref(), library) else {
         return Ok((None, Vec::new()));
     };
     let mut stages = Stages::default();
     let watch = |cache: &mut TurnCache| stages = Stages::watch(cache);
-    let again = Again::decide_watched(past, given, (library, rules), counter, watch)?;
+    let again = Again::decide_watched(past, input, (library, rules), counter, watch)?;
     Ok((Some((again, library)), stages.told()))
 }
 
@@ -297,7 +296,7 @@ fn names(today: &Library, then: Option<&Library>) -> BTreeMap<EntryId, String> {
 }
 
 /// The turn with today's books, beside what it was.
-fn todays(mut again: Again, before: &Woven, library: &Library, entry: Option<&str>) -> Today {
+fn todays(mut again: Again, before: &Decision, library: &Library, entry: Option<&str>) -> Today {
     let change = compare(&[TurnLine::of(0, before)], &[TurnLine::of(0, &again.woven)]).pop();
     if let Some(name) = entry {
         let found = find_entry(library, name);

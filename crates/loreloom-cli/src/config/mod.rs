@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use loreloom_core::told::Told;
+use loreloom_core::turn::StoryContext;
 use loreloom_server::{ConnectionSettings, RouteSetting};
 use serde::Deserialize;
 
@@ -52,7 +52,7 @@ pub(crate) struct Config {
     pub(crate) books: Vec<BookConfig>,
     pub(crate) vaults: Vec<VaultConfig>,
     /// What is told of chats, by their ids; `*` is all of them.
-    pub(crate) chats: std::collections::BTreeMap<String, Told>,
+    pub(crate) chats: std::collections::BTreeMap<String, StoryContext>,
     /// The folder that paths are relative to.
     #[serde(skip)]
     pub(crate) folder: PathBuf,

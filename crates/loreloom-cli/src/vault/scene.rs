@@ -1,7 +1,7 @@
 //! What the scene is like, as the command line says it.
 
 use clap::Args;
-use loreloom_core::{book::Extensions, turn::Scene, vault::Mark};
+use loreloom_core::{book::Extensions, dialects::vault::NoteMark, turn::VaultContext};
 use serde_json::Value;
 
 /// What the scene is like, for the notes of vaults.
@@ -37,7 +37,7 @@ fn field(text: &str) -> anyhow::Result<(String, String)> {
 
 impl SceneArguments {
     /// The scene; vaults by these names may be named in marks.
-    pub(crate) fn scene(&self, vaults: &[&str]) -> Scene {
+    pub(crate) fn scene(&self, vaults: &[&str]) -> VaultContext {
         let mut context = Extensions::new();
         for (name, value) in &self.fields {
             let value = Value::from(value.as_str());
@@ -51,11 +51,11 @@ impl SceneArguments {
         }
         let mark = |text: &String| match text.split_once(':') {
             Some((vault, title)) if vaults.contains(&vault) => {
-                Mark { title: title.to_owned(), vault: Some(vault.to_owned()) }
+                NoteMark { title: title.to_owned(), vault: Some(vault.to_owned()) }
             }
-            Some(_) | None => Mark { title: text.clone(), vault: None },
+            Some(_) | None => NoteMark { title: text.clone(), vault: None },
         };
-        Scene {
+        VaultContext {
             context,
             folders: self.folders.clone(),
             pins: self.pins.iter().map(mark).collect(),

@@ -34,8 +34,8 @@ async fn a_configured_server_weaves_its_books_and_sends_its_own_key() {
     assert_eq!(sent.header("authorization"), Some("Bearer sk-canary"));
     assert_eq!(sent.json["messages"][0]["content"], "The bell of Harrow is cracked.");
     let last = server.stored("You said: Ring the bell!").await;
-    assert_eq!(last["record"]["given"]["connection"], "main");
-    assert_eq!(last["record"]["given"]["user"], "Mira");
+    assert_eq!(last["record"]["input"]["connection"], "main");
+    assert_eq!(last["record"]["input"]["user"], "Mira");
     assert_eq!(last["record"]["report"]["facts"]["context"], 4096);
     assert!(!last.to_string().contains("sk-canary"));
 }

@@ -15,7 +15,7 @@ use self::trial::Trial;
 use crate::{
     dice::TurnDice,
     ids::EntryId,
-    library::{Library, Roster},
+    library::{ActiveEntries, Library},
     report::Stop,
     rules::Rules,
     state::StoryState,
@@ -44,7 +44,7 @@ pub struct Case<'a> {
     /// The compiled books.
     pub library: &'a Library,
     /// Which of them are active.
-    pub roster: &'a Roster,
+    pub active: &'a ActiveEntries,
     /// The turn.
     pub turn: &'a Turn<'a>,
     /// The state of the path.
@@ -88,12 +88,12 @@ mod tests {
     use super::*;
     use crate::{
         book::{Book, Entry, Key, Position},
-        chat::{GenerationType, Role},
-        ids::{ChatId, PrefixHash},
+        chat::{Path, Role},
+        dialects::worldinfo::WorldInfoRules,
+        ids::ChatId,
         tokens::ByteEstimate,
-        turn::{CardTexts, Host, Transcript},
+        turn::{Transcript, TurnInput},
         units::{MessageCount, Tokens},
-        worldinfo::WorldInfoRules,
     };
 
     fn entry(change: impl FnOnce(&mut Entry)) -> Entry {
@@ -110,37 +110,27 @@ mod tests {
         book.entries.push(entry);
         let rules = Rules { world_info: WorldInfoRules::default(), ..Rules::default() };
         let library = Library::compile([Arc::new(book)], &rules.world_info);
-        let roster = Roster::all(&library, rules.world_info.strategy);
+        let active = ActiveEntries::all(&library, rules.world_info.strategy);
         let mut transcript = Transcript::new(true);
         for message in messages {
             transcript.push(Role::User, Some("Mira"), message);
         }
-        let chat = ChatId::from("c");
-        let turn = Turn {
-            chat: &chat,
-            prefix: PrefixHash::default(),
-            answers: None,
-            transcript: &transcript,
-            generation: GenerationType::Normal,
-            speaker: None,
-            user: "Mira",
-            card: &CardTexts::default(),
-            prompts: &[],
-            forced: &[],
+        let path = Path::new(ChatId::from("c"));
+        let input = TurnInput {
+            user: "Mira".to_owned(),
             context: Tokens(context),
             seed: 1,
-            at: None,
-            dry_run: false,
-            host: Host::default(),
+            ..TurnInput::default()
         };
+        let turn = input.turn(&path, &transcript);
         let case = Case {
             library: &library,
-            roster: &roster,
+            active: &active,
             turn: &turn,
             state: &StoryState::default(),
             rules: &rules,
             counter: &ByteEstimate,
-            dice: &TurnDice::at(1, &chat, None),
+            dice: &turn.dice(),
         };
         explain(&case, &EntryId::from("b/0")).map(|fix| fix.changes)
     }

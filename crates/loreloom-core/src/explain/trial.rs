@@ -6,15 +6,15 @@ use super::{Case, Change, sample::sample};
 use crate::{
     book::{Book, Entry, Force, Key, ScanRange, SelectiveLogic},
     chat::Role,
+    engine::{EngineInput, decide, outcome_of},
     ids::EntryId,
-    library::{Dialect, Library, Roster},
+    library::{ActiveEntries, Dialect, Library},
     report::{Gate, Outcome, Stop},
     rules::Rules,
     scan::JsRegex,
     state::StoryState,
     turn::{Instruments, Transcript, Turn, TurnCache},
     units::{MessageCount, Tokens},
-    weave::{outcome_of, weave},
 };
 
 /// Keys of an entry that are tried one after the other.
@@ -29,7 +29,7 @@ pub(super) struct Trial<'a> {
     place: usize,
     changed: Entry,
     /// The books with the changed entry, where it was changed.
-    compiled: Option<Rc<(Library, Roster)>>,
+    compiled: Option<Rc<(Library, ActiveEntries)>>,
     rules: Rules,
     transcript: Transcript,
     state: StoryState,
@@ -58,26 +58,17 @@ impl<'a> Trial<'a> {
 
     /// Runs the turn as changed: the rule that stops the entry, or `None` if it fires.
     pub(super) fn run(&self) -> Option<Stop> {
-        let (library, roster) = match &self.compiled {
+        let (library, active) = match &self.compiled {
             Some(compiled) => (&compiled.0, &compiled.1),
-            None => (self.case.library, self.case.roster),
+            None => (self.case.library, self.case.active),
         };
-        let turn = Turn { transcript: &self.transcript, ..*self.case.turn };
-        let (state, rules) = (&self.state, &self.rules);
+        let turn = &Turn { transcript: &self.transcript, ..*self.case.turn };
+        let input = EngineInput { library, active, turn, state: &self.state, rules: &self.rules };
         let (mut dice, mut cache) = (self.case.dice.clone(), TurnCache::default());
         let counter = self.case.counter;
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-        let woven = weave(library, roster, &turn, state, rules, &mut instruments);
-        let outcome = outcome_of(
-            self.entry,
-            &woven.report,
-            library,
-            roster,
-            &turn,
-            state,
-            rules,
-            &mut instruments,
-        );
+        let report = decide(&input, &mut instruments).report;
+        let outcome = outcome_of(self.entry, &report, &input, &mut instruments);
         match outcome? {
             Outcome::Activated { .. } => None,
             Outcome::Stopped(stop) => Some(stop),
@@ -96,8 +87,8 @@ impl<'a> Trial<'a> {
             (Arc::new(Book { entries, ..Book::clone(book) }), dialect)
         });
         let library = Library::compile_dialects(books, &self.rules);
-        let roster = self.case.roster.over(&library);
-        self.compiled = Some(Rc::new((library, roster)));
+        let active = self.case.active.over(&library);
+        self.compiled = Some(Rc::new((library, active)));
     }
 
     /// The smallest change that gets an entry past a rule.
@@ -243,7 +234,7 @@ impl<'a> Trial<'a> {
             };
             !trial.run().as_ref().is_some_and(budget)
         };
-        let most = self.case.turn.context.0.max(1);
+        let most = self.case.turn.input.context.0.max(1);
         if !fits(most) {
             return None;
         }

@@ -4,9 +4,9 @@ use std::{borrow::Cow, sync::Arc};
 
 use crate::{
     book::{Entry, Key, RegexKey, Taken, is_js_space},
+    dialects::worldinfo::WorldInfoRules,
     macros,
     scan::{Folding, JsRegex, PatternId},
-    worldinfo::WorldInfoRules,
 };
 
 /// How an entry's plain keys match.

@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::{Dialect, Volume};
 use crate::{
     book::{Book, Entry, Folder},
+    dialects::vault::Note,
     digest::Hasher,
     ids::LibraryVersion,
     rules::Rules,
-    vault::Note,
 };
 
 /// The version of these books under these rules: equal versions decide alike.

@@ -6,16 +6,15 @@ use super::{Check, Expectation, Failure, LoreTest, TestResult};
 use crate::{
     assemble::{Assembled, Layout},
     chat::{Message, Path},
-    given::{Asked, Given},
     ids::{ChatId, EntryId},
-    library::{Attachment, Cast, Library, Roster},
+    library::{ActiveEntries, Attachment, Cast, Library},
     place::{Injection, Provenance},
     prompt::PromptMessage,
     replay::{self, Event, Replay, TurnLine, events},
     report::{Outcome, Verdict, words},
     rules::Rules,
     tokens::TokenCounter,
-    turn::Speaker,
+    turn::{Speaker, TurnInput},
     units::Tokens,
 };
 
@@ -39,11 +38,11 @@ pub struct Loom<'a> {
 pub fn run(
     tests: &[LoreTest],
     loom: &Loom<'_>,
-    active: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
+    attached: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
 ) -> Vec<TestResult> {
-    let roster = Roster::all(loom.library, loom.rules.world_info.strategy);
+    let active = ActiveEntries::all(loom.library, loom.rules.world_info.strategy);
     let named = Named::of(loom.library);
-    tests.iter().map(|test| Told::of(test, loom, &roster, &active).judge(test, &named)).collect()
+    tests.iter().map(|test| Told::of(test, loom, &active, &attached).judge(test, &named)).collect()
 }
 
 /// Entries by their ids and by what people call them.
@@ -108,24 +107,24 @@ impl Told {
     fn of(
         test: &LoreTest,
         loom: &Loom<'_>,
-        roster: &Roster,
-        active: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
+        active: &ActiveEntries,
+        attached: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
     ) -> Self {
         let chat = test.chat.clone().unwrap_or_else(|| ChatId::from("test"));
-        let asked = |speaker: Option<&str>| asked(test, loom, &chat, speaker, &active);
+        let input = |speaker: Option<&str>| input(test, loom, &chat, speaker, &attached);
         let Loom { library, rules, counter, .. } = *loom;
-        let mut story = Replay::new(chat.clone(), replay::Loom { library, roster, rules, counter });
+        let mut story = Replay::new(chat.clone(), replay::Loom { library, active, rules, counter });
         let messages = test
             .messages
             .iter()
             .map(|said| Message::new(said.role, said.name.as_deref(), said.text.as_str()));
-        let mut told = events(messages, |_, speaker| asked(speaker));
+        let mut told = events(messages, |_, speaker| input(speaker));
         // The turn after the last message is the one that is judged.
-        if matches!(told.last(), Some(Event::Asked(_))) {
+        if matches!(told.last(), Some(Event::Turn(_))) {
             told.pop();
         }
         story.run(told);
-        let (woven, verdicts) = story.ask_for_all(&asked(test.speaker.as_deref()));
+        let (woven, verdicts) = story.ask_for_all(&input(test.speaker.as_deref()));
         let standing = standing(story.path(), &woven.injections);
         Self { line: TurnLine::of(story.path().items().len(), &woven), verdicts, standing }
     }
@@ -197,27 +196,24 @@ impl Told {
     }
 }
 
-/// How the model is asked in a test.
-fn asked(
+/// The input of a test's turns.
+fn input(
     test: &LoreTest,
     loom: &Loom<'_>,
     chat: &ChatId,
     speaker: Option<&str>,
-    active: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
-) -> Asked {
+    attached: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
+) -> TurnInput {
     let speaker = speaker.or(test.speaker.as_deref());
     let user = test.user.as_deref().unwrap_or(loom.user);
     let cast = Cast { chat, character: speaker, persona: user, group: test.group.as_deref() };
-    Asked {
+    TurnInput {
         context: test.context.unwrap_or(loom.context),
-        given: Given {
-            user: user.to_owned(),
-            speaker: speaker.map(Speaker::named),
-            group: test.group.clone(),
-            attachments: active(&cast),
-            ..Given::default()
-        },
-        ..Asked::default()
+        user: user.to_owned(),
+        speaker: speaker.map(Speaker::named),
+        group: test.group.clone(),
+        attachments: attached(&cast),
+        ..TurnInput::default()
     }
 }
 

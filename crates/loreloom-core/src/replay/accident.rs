@@ -11,15 +11,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::TurnChange;
 use crate::{
+    bm25::{Bm25, DocId, words},
     book::{Entry, Key},
     chat::Message,
+    dialects::vault::Note,
     ids::EntryId,
     library::Library,
     report::{Reason, TextSource, Trigger},
-    vault::{
-        Note,
-        bm25::{Bm25, DocId, words},
-    },
 };
 
 /// A story of fewer texts borrows lore to learn which words are common.
@@ -125,7 +123,7 @@ impl<'story> Wording<'story> {
                 file(vault.id(ix), told.all, &|| text_of_note(vault.note(ix)));
             }
         }
-        let least = index.weight(2) / 2.0;
+        let least = index.rarity(2) / 2.0;
         Self { index, entries, least }
     }
 
@@ -149,7 +147,7 @@ impl<'story> Wording<'story> {
 
     fn counts(&self, word: &str) -> bool {
         let texts = self.index.texts_with(word);
-        texts > 1 && self.index.weight(texts) >= self.least
+        texts > 1 && self.index.rarity(texts) >= self.least
     }
 }
 

@@ -18,25 +18,23 @@ pub use self::{
 };
 use crate::{
     chat::{GenerationType, Message, Path, Role, Voices},
-    dice::TurnDice,
-    given::Asked,
+    engine::{self, Decision, EngineInput, decide},
     ids::ChatId,
-    library::{Attachment, Library, Roster},
+    library::{ActiveEntries, Attachment, Library},
     report::Verdict,
     rules::Rules,
     state::{StateDelta, StoryState},
     tokens::TokenCounter,
-    turn::{Instruments, Transcript, TurnCache},
-    weave::{self, Woven, weave},
+    turn::{Instruments, Transcript, TurnCache, TurnInput},
 };
 
 /// What happens in a story.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// Somebody says something.
-    Said(Message),
-    /// The model is asked for a reply.
-    Asked(Box<Asked>),
+    /// A message.
+    Message(Message),
+    /// A turn: the model is asked for a reply.
+    Turn(Box<TurnInput>),
 }
 
 /// Books and rules to replay with.
@@ -45,7 +43,7 @@ pub struct Loom<'a> {
     /// The books.
     pub library: &'a Library,
     /// The entries that are active where a turn does not name its attachments.
-    pub roster: &'a Roster,
+    pub active: &'a ActiveEntries,
     /// The rules.
     pub rules: &'a Rules,
     /// The tokenizer.
@@ -60,8 +58,8 @@ pub struct Replay<'a> {
     /// Under which names it is told.
     voices: Voices,
     transcript: Transcript,
-    /// Rosters of turns that name their attachments.
-    rosters: FxHashMap<Vec<Attachment>, Roster>,
+    /// The active entries of turns that name their attachments.
+    active_sets: FxHashMap<Vec<Attachment>, ActiveEntries>,
     /// What turns on earlier messages left.
     settled: StoryState,
     /// What the last turn on the newest message leaves.
@@ -75,7 +73,7 @@ impl<'a> Replay<'a> {
             cache: TurnCache::default(),
             path: Path::new(chat),
             voices: Voices::default(),
-            rosters: FxHashMap::default(),
+            active_sets: FxHashMap::default(),
             transcript: transcript(&loom),
             settled: StoryState::default(),
             here: StateDelta::default(),
@@ -92,42 +90,41 @@ impl<'a> Replay<'a> {
     }
 
     /// Decides a turn on the story so far.
-    pub fn ask(&mut self, asked: &Asked) -> Woven {
-        self.tell_as(&asked.given.voices);
+    pub fn ask(&mut self, input: &TurnInput) -> Decision {
+        self.tell_as(&input.voices);
         let Loom { library, rules, counter, .. } = self.loom;
-        let roster = match &asked.given.attachments {
+        let active = match &input.attachments {
             Some(attachments) => self
-                .rosters
+                .active_sets
                 .entry(attachments.clone())
-                .or_insert_with(|| asked.given.roster(library, rules)),
-            None => self.loom.roster,
+                .or_insert_with(|| input.active_entries(library, rules)),
+            None => self.loom.active,
         };
-        let turn = asked.turn(&self.path, &self.transcript);
-        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
+        let turn = input.turn(&self.path, &self.transcript);
+        let mut dice = turn.dice();
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut self.cache };
-        let woven = weave(library, roster, &turn, &self.settled, rules, &mut instruments);
-        if asked.generation != GenerationType::Quiet {
+        let woven = decide(
+            &EngineInput { library, active, turn: &turn, state: &self.settled, rules },
+            &mut instruments,
+        );
+        if input.generation != GenerationType::Quiet {
             self.here = woven.delta.clone();
         }
         woven
     }
 
     /// The same, with a verdict for every entry, those that nothing touched too.
-    pub fn ask_for_all(&mut self, asked: &Asked) -> (Woven, Vec<Verdict>) {
-        let woven = self.ask(asked);
+    pub fn ask_for_all(&mut self, input: &TurnInput) -> (Decision, Vec<Verdict>) {
+        let woven = self.ask(input);
         let Loom { library, rules, counter, .. } = self.loom;
-        let attached = asked.given.attachments.as_ref().and_then(|these| self.rosters.get(these));
-        let roster = attached.unwrap_or(self.loom.roster);
-        let turn = asked.turn(&self.path, &self.transcript);
-        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
+        let attached = input.attachments.as_ref().and_then(|these| self.active_sets.get(these));
+        let active = attached.unwrap_or(self.loom.active);
+        let turn = input.turn(&self.path, &self.transcript);
+        let mut dice = turn.dice();
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut self.cache };
-        let verdicts = weave::verdicts(
+        let verdicts = engine::verdicts(
             &woven.report,
-            library,
-            roster,
-            &turn,
-            &self.settled,
-            rules,
+            &EngineInput { library, active, turn: &turn, state: &self.settled, rules },
             &mut instruments,
         );
         (woven, verdicts)
@@ -162,12 +159,12 @@ impl<'a> Replay<'a> {
         let mut lines = Vec::new();
         for event in events {
             match event {
-                Event::Said(message) => self.say(message),
-                Event::Asked(asked) => {
-                    let woven = self.ask(&asked);
+                Event::Message(message) => self.say(message),
+                Event::Turn(input) => {
+                    let woven = self.ask(&input);
                     let mut line = TurnLine::of(self.path.items().len(), &woven);
                     let near = self.loom.rules.world_info.vectors.threshold;
-                    line.forget_hits_of(asked.given.near.iter().filter(|one| one.score >= near));
+                    line.forget_hits_of(input.near.iter().filter(|one| one.score >= near));
                     lines.push(line);
                 }
             }
@@ -183,23 +180,23 @@ fn transcript(loom: &Loom<'_>) -> Transcript {
 
 /// Where the model must have been asked in a chat of which only the messages are known:
 /// before every message of its own except an opening, and after the last one if that is
-/// the user's. `asked` says how, given the number of messages so far and who speaks.
+/// the user's. `input` makes the turn's input from the number of messages so far and the speaker.
 pub fn events(
     messages: impl IntoIterator<Item = Message>,
-    mut asked: impl FnMut(usize, Option<&str>) -> Asked,
+    mut input: impl FnMut(usize, Option<&str>) -> TurnInput,
 ) -> Vec<Event> {
     let mut events = Vec::new();
     let (mut said, mut waiting) = (0, false);
     for message in messages {
         if message.role == Role::Assistant && said > 0 {
-            events.push(Event::Asked(Box::new(asked(said, message.name.as_deref()))));
+            events.push(Event::Turn(Box::new(input(said, message.name.as_deref()))));
         }
         waiting = message.role == Role::User;
-        events.push(Event::Said(message));
+        events.push(Event::Message(message));
         said += 1;
     }
     if waiting {
-        events.push(Event::Asked(Box::new(asked(said, None))));
+        events.push(Event::Turn(Box::new(input(said, None))));
     }
     events
 }

@@ -3,7 +3,6 @@ use std::sync::Arc;
 use super::*;
 use crate::{
     book::{Book, Entry, Key},
-    given::Given,
     library::Scope,
     rules::Profile,
     tokens::ByteEstimate,
@@ -33,22 +32,19 @@ fn story(texts: &[(char, &str)]) -> Vec<Event> {
         'B' => Message::new(Role::User, Some("Bea"), text),
         _ => Message::new(Role::Assistant, Some("Tom"), text),
     };
-    events(texts.iter().map(message), |_, speaker| Asked {
+    events(texts.iter().map(message), |_, speaker| TurnInput {
         context: Tokens(1000),
-        given: Given {
-            speaker: speaker.map(|name| Speaker { name: name.to_owned(), ..Speaker::default() }),
-            user: "Bea".to_owned(),
-            ..Given::default()
-        },
-        ..Asked::default()
+        speaker: speaker.map(|name| Speaker { name: name.to_owned(), ..Speaker::default() }),
+        user: "Bea".to_owned(),
+        ..TurnInput::default()
     })
 }
 
 fn lines(book: Book, events: Vec<Event>) -> Vec<TurnLine> {
     let rules = Profile::Loreloom.rules();
     let library = Library::under([Arc::new(book)], &rules);
-    let roster = Roster::all(&library, rules.world_info.strategy);
-    let loom = Loom { library: &library, roster: &roster, rules: &rules, counter: &ByteEstimate };
+    let active = ActiveEntries::all(&library, rules.world_info.strategy);
+    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
     Replay::new(ChatId::from("c"), loom).run(events)
 }
 
@@ -80,19 +76,18 @@ fn timed_effects_carry_over_and_the_model_is_asked_where_it_spoke() {
 fn a_turn_asked_for_again_decides_alike_and_leaves_the_same_state() {
     let rules = Profile::Loreloom.rules();
     let library = Library::under([Arc::new(book())], &rules);
-    let roster = Roster::all(&library, rules.world_info.strategy);
-    let loom = Loom { library: &library, roster: &roster, rules: &rules, counter: &ByteEstimate };
+    let active = ActiveEntries::all(&library, rules.world_info.strategy);
+    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
     let mut replay = Replay::new(ChatId::from("c"), loom);
     replay.say(Message::new(Role::User, None, "the bell"));
-    let asked = Asked { context: Tokens(1000), ..Asked::default() };
-    let first = replay.ask(&asked);
+    let input = TurnInput { context: Tokens(1000), ..TurnInput::default() };
+    let first = replay.ask(&input);
     let state = replay.state();
-    let again = replay.ask(&Asked { generation: GenerationType::Swipe, ..asked.clone() });
+    let again = replay.ask(&TurnInput { generation: GenerationType::Swipe, ..input.clone() });
     assert_eq!((&again.injections, &again.delta), (&first.injections, &first.delta));
     assert_eq!(replay.state(), state);
     assert_eq!(state.sticky.len(), 1);
-    let given = Given { dry_run: true, ..Given::default() };
-    replay.ask(&Asked { generation: GenerationType::Quiet, given, ..asked });
+    replay.ask(&TurnInput { generation: GenerationType::Quiet, dry_run: true, ..input });
     assert_eq!(replay.state(), state);
 }
 
@@ -102,8 +97,8 @@ fn a_turn_sees_the_story_under_the_names_it_was_given() {
     let mut book = book();
     book.entries = vec![entry(0, "Tom", "Tom is tall.")];
     let library = Library::under([Arc::new(book)], &rules);
-    let roster = Roster::all(&library, rules.world_info.strategy);
-    let loom = Loom { library: &library, roster: &roster, rules: &rules, counter: &ByteEstimate };
+    let active = ActiveEntries::all(&library, rules.world_info.strategy);
+    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
     let mut replay = Replay::new(ChatId::from("c"), loom);
     let said = |name| {
         let told = [(Role::User, "Hello."), (Role::Assistant, "Yes."), (Role::User, "Good.")];
@@ -113,14 +108,10 @@ fn a_turn_sees_the_story_under_the_names_it_was_given() {
         replay.say(message);
     }
     let nameless = Path::of(ChatId::from("c"), said(None));
-    let asked = |voices| Asked {
-        context: Tokens(1000),
-        given: Given { voices, ..Given::default() },
-        ..Asked::default()
-    };
-    let fired = |woven: Woven| woven.injections.len();
-    assert_eq!(fired(replay.ask(&asked(Voices::default()))), 1);
-    assert_eq!(fired(replay.ask(&asked(Voices::of(&nameless)))), 0);
+    let input = |voices| TurnInput { context: Tokens(1000), voices, ..TurnInput::default() };
+    let fired = |woven: Decision| woven.injections.len();
+    assert_eq!(fired(replay.ask(&input(Voices::default()))), 1);
+    assert_eq!(fired(replay.ask(&input(Voices::of(&nameless)))), 0);
     assert_eq!(replay.path().prefix(), nameless.prefix());
 }
 
@@ -130,13 +121,13 @@ fn a_turn_weaves_only_from_the_books_that_were_attached() {
     let mut other = Book::new("other", "Other");
     other.entries = vec![entry(7, "bell", "Bells ring.")];
     let library = Library::under([Arc::new(book()), Arc::new(other)], &rules);
-    let roster = Roster::all(&library, rules.world_info.strategy);
-    let loom = Loom { library: &library, roster: &roster, rules: &rules, counter: &ByteEstimate };
+    let active = ActiveEntries::all(&library, rules.world_info.strategy);
+    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
     let mut replay = Replay::new(ChatId::from("c"), loom);
     replay.say(Message::new(Role::User, None, "the bell"));
     let mut texts = |attachments| {
-        let given = Given { attachments, ..Given::default() };
-        let woven = replay.ask(&Asked { context: Tokens(1000), given, ..Asked::default() });
+        let input = TurnInput { context: Tokens(1000), attachments, ..TurnInput::default() };
+        let woven = replay.ask(&input);
         woven.injections.into_iter().map(|one| one.text).collect::<Vec<_>>()
     };
     let only = vec![Attachment { book: 1, scope: Scope::Chat }];

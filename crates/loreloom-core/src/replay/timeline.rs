@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::accident::{Hit, hits};
 use crate::{
     digest::Hasher,
+    engine::Decision,
     ids::{BookId, Digest, EntryId},
     place::Provenance,
     report::{Outcome, Stop, Verdict},
     turn::Near,
     units::Tokens,
-    weave::Woven,
 };
 
 /// What a turn wove in.
@@ -67,7 +67,7 @@ pub struct Cut {
 
 impl TurnLine {
     /// The line of a turn on a path of `at` messages.
-    pub fn of(at: usize, woven: &Woven) -> Self {
+    pub fn of(at: usize, woven: &Decision) -> Self {
         let report = &woven.report;
         let budgets = || report.budgets.iter();
         Self {
@@ -91,7 +91,7 @@ impl TurnLine {
     }
 }
 
-fn fired(verdict: &Verdict, woven: &Woven) -> Option<Fired> {
+fn fired(verdict: &Verdict, woven: &Decision) -> Option<Fired> {
     let Outcome::Activated { tokens, trigger, .. } = &verdict.outcome else { return None };
     let text = woven.injections.iter().find(|injection| {
         matches!(&injection.source, Provenance::Lore { entry, .. } if *entry == verdict.entry)

@@ -6,7 +6,7 @@
 //!
 //! Entries that nothing in the text touched are not written down: their verdict follows
 //! from the book and the turn's facts, and is derived when somebody asks
-//! (`weave::verdicts`).
+//! (`engine::verdicts`).
 
 mod class;
 mod selection;
@@ -23,11 +23,13 @@ pub use self::{
     verdict::{Gate, GroupRule, Outcome, Reason, Standing, Stop, Verdict},
 };
 use crate::{
-    cards::Problem,
-    chat::GenerationType,
+    cache_placement::Measured,
+    chat::{GenerationType, Path},
+    dialects::cards::Problem,
     ids::{ChatId, LibraryVersion, MessageId, PrefixHash},
     place::Provenance,
-    stable::Measured,
+    tokens::TokenCounter,
+    turn::Turn,
     units::{MessageCount, Timestamp, Tokens},
 };
 
@@ -56,7 +58,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report of a turn that decided nothing: an edit, or one told elsewhere.
+    /// The report of a turn that no engine decided: an edit or an import.
     pub fn undecided(facts: TurnFacts) -> Self {
         Self {
             facts,
@@ -85,7 +87,8 @@ pub struct CacheUse {
     pub price: Option<f64>,
 }
 
-/// What a turn's decision was based on.
+// A replay reads the turn's `TurnInput` instead.
+/// The main facts of a turn, for people who read its report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TurnFacts {
@@ -111,8 +114,47 @@ pub struct TurnFacts {
     pub seed: u64,
     /// The compiled books.
     pub library: LibraryVersion,
-    /// When, as the host told it.
+    /// The time.
     pub at: Option<Timestamp>,
+}
+
+impl TurnFacts {
+    /// The facts of a turn.
+    pub fn of(turn: &Turn<'_>, library: LibraryVersion, counter: &dyn TokenCounter) -> Self {
+        let input = turn.input;
+        Self {
+            chat: turn.chat.clone(),
+            prefix: turn.prefix,
+            answers: turn.answers,
+            chat_length: turn.length(),
+            generation: input.generation,
+            speaker: input.speaker.as_ref().map(|speaker| speaker.name.clone()),
+            persona: Some(input.user.clone()).filter(|name| !name.is_empty()),
+            tokenizer: counter.name().to_owned(),
+            context: input.context,
+            seed: input.seed,
+            library,
+            at: input.at,
+        }
+    }
+
+    /// The facts of a turn at the end of `path` that no engine decided: an edit or an import.
+    pub fn undecided(path: &Path, generation: GenerationType) -> Self {
+        Self {
+            chat: path.chat().clone(),
+            prefix: path.prefix(),
+            answers: path.last_user(),
+            chat_length: MessageCount(u32::try_from(path.items().len()).unwrap_or(u32::MAX)),
+            generation,
+            speaker: None,
+            persona: None,
+            tokenizer: String::new(),
+            context: Tokens::ZERO,
+            seed: 0,
+            library: LibraryVersion::default(),
+            at: None,
+        }
+    }
 }
 
 /// How one pool of lore used its budget.

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::{Fallback, Trigger};
 use crate::{
     book::SelectiveLogic,
+    cache_placement::Zone,
     ids::{BookId, EntryId, MessageId},
     place::Place,
-    stable::Zone,
     units::{MessageCount, Tokens},
 };
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     book::SelectiveLogic,
-    cards::Problem,
+    dialects::cards::Problem,
     ids::EntryId,
     place::{Place, Provenance},
     turn::StillHolds,
@@ -462,7 +462,7 @@ fn count(number: u32, what: &str) -> String {
 mod tests {
     use super::{super::ScanPhase, *};
     use crate::{
-        stable::Zone,
+        cache_placement::Zone,
         units::{Depth, MessageCount, Tokens},
     };
 

@@ -4,16 +4,16 @@ use super::field::{Field, Fields};
 use crate::{
     book::{Book, Entry},
     chat::Role,
+    place::Place,
     report::{KeyMatch, Reason, ScanPhase, TextSource, Trigger},
     turn::Turn,
     units::Tokens,
-    worldinfo::{Bucket, DEFAULT_DEPTH},
 };
 
-/// The metadata of an entry that activates; `bucket` is where it goes.
+/// The metadata of an entry that activates; `seat` is where it goes, and in which role.
 pub(crate) fn fields_of(
     (book, entry): (&Book, &Entry),
-    bucket: Option<&Bucket>,
+    seat: Option<(Place, Role)>,
     trigger: &Trigger,
     tokens: Tokens,
     turn: &Turn<'_>,
@@ -27,15 +27,15 @@ pub(crate) fn fields_of(
     fields.set(Field::Constant, entry.activation.constant.to_string());
     let sticky = matches!(trigger.reason, Reason::Sticky { .. });
     fields.set(Field::Sticky, sticky.to_string());
-    if let Some(bucket) = bucket {
-        set_place(&mut fields, bucket);
+    if let Some((place, role)) = seat {
+        set_place(&mut fields, &place, role);
     }
     if let Some(order) = entry.placement.order {
         fields.set(Field::Order, order.to_string());
     }
     fields.set(Field::Tokens, tokens.to_string());
     fields.set(Field::ChatLength, turn.length().0.to_string());
-    if let Some(at) = turn.at {
+    if let Some(at) = turn.input.at {
         fields.set(Field::Timestamp, at.0.to_string());
     }
     fields
@@ -101,26 +101,25 @@ fn distinct(mut texts: Vec<String>) -> Vec<String> {
     texts
 }
 
-fn set_place(fields: &mut Fields, bucket: &Bucket) {
-    let position = match bucket {
-        Bucket::Before => "before_character".to_owned(),
-        Bucket::After => "after_character".to_owned(),
-        Bucket::NoteTop => "note_top".to_owned(),
-        Bucket::NoteBottom => "note_bottom".to_owned(),
-        Bucket::ExamplesTop => "examples_top".to_owned(),
-        Bucket::ExamplesBottom => "examples_bottom".to_owned(),
-        Bucket::AtDepth(depth, role) => {
-            set_depth(fields, depth.unwrap_or(DEFAULT_DEPTH).0, *role);
+fn set_place(fields: &mut Fields, place: &Place, role: Role) {
+    let position = match place {
+        Place::BeforeMain => "before_main".to_owned(),
+        Place::AfterMain => "after_main".to_owned(),
+        Place::BeforeCharacter => "before_character".to_owned(),
+        Place::AfterCharacter => "after_character".to_owned(),
+        Place::NoteTop => "note_top".to_owned(),
+        Place::NoteBottom => "note_bottom".to_owned(),
+        Place::BeforeExamples => "examples_top".to_owned(),
+        Place::AfterExamples => "examples_bottom".to_owned(),
+        Place::AtDepth(depth) => {
+            fields.set(Field::Depth, depth.0.to_string());
+            fields.set(Field::Role, role.as_str());
             "at_depth".to_owned()
         }
-        Bucket::Outlet(name) => format!("outlet:{name}"),
+        Place::Outlet(name) => format!("outlet:{name}"),
+        Place::Slot(name) => format!("slot:{name}"),
     };
     fields.set(Field::Position, position);
-}
-
-fn set_depth(fields: &mut Fields, depth: u32, role: Role) {
-    fields.set(Field::Depth, depth.to_string());
-    fields.set(Field::Role, role.as_str());
 }
 
 #[cfg(test)]
@@ -129,17 +128,16 @@ mod tests {
 
     use crate::{
         book::{Book, DepthFrom, Entry, Key, OriginalId, Position},
-        chat::{GenerationType, Role},
-        dice::TurnDice,
-        ids::{ChatId, PrefixHash},
-        library::{Library, Roster},
+        chat::{Path, Role},
+        engine::{Decision, EngineInput, decide},
+        ids::ChatId,
+        library::{ActiveEntries, Library},
         report::{Outcome, Stop},
         rules::Rules,
         state::StoryState,
         tokens::ByteEstimate,
-        turn::{CardTexts, Instruments, Transcript, Turn, TurnCache},
+        turn::{Instruments, Transcript, TurnCache, TurnInput},
         units::{Depth, Timestamp, Tokens},
-        weave::{Woven, weave},
         wrap::{Segment, unwrap},
     };
 
@@ -153,37 +151,36 @@ mod tests {
         entry
     }
 
-    fn woven(entries: Vec<Entry>, rules: &Rules, context: u32) -> Woven {
+    fn woven(entries: Vec<Entry>, rules: &Rules, context: u32) -> Decision {
         let mut book = Book::new("harrow", "Harrow");
         book.entries = entries;
         let library = Library::compile([Arc::new(book)], &rules.world_info);
-        let roster = Roster::all(&library, rules.world_info.strategy);
-        let chat = ChatId::from("story");
+        let active = ActiveEntries::all(&library, rules.world_info.strategy);
+        let path = Path::new(ChatId::from("story"));
         let mut transcript = Transcript::new(true);
         transcript.push(Role::Assistant, Some("Torvald"), "Rope in hand.");
         transcript.push(Role::User, Some("Mira"), "Ring the bell!");
-        let turn = Turn {
-            chat: &chat,
-            prefix: PrefixHash::default(),
-            answers: None,
-            transcript: &transcript,
-            generation: GenerationType::Normal,
-            speaker: None,
-            user: "Mira",
-            card: &CardTexts::default(),
-            prompts: &[],
-            forced: &[],
+        let input = TurnInput {
+            user: "Mira".to_owned(),
             context: Tokens(context),
-            seed: 0,
             at: Some(Timestamp(1_700)),
-            dry_run: false,
-            host: crate::turn::Host::default(),
+            ..TurnInput::default()
         };
-        let mut dice = TurnDice::at(0, &chat, None);
+        let turn = input.turn(&path, &transcript);
+        let mut dice = turn.dice();
         let mut cache = TurnCache::default();
         let mut instruments =
             Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-        weave(&library, &roster, &turn, &StoryState::default(), rules, &mut instruments)
+        decide(
+            &EngineInput {
+                library: &library,
+                active: &active,
+                turn: &turn,
+                state: &StoryState::default(),
+                rules,
+            },
+            &mut instruments,
+        )
     }
 
     fn rules(wrap: &str) -> Rules {

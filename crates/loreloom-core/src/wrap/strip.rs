@@ -19,10 +19,10 @@ use super::{
     read::Unwrapped,
 };
 use crate::{
+    dialects::worldinfo,
     library::{EntryIx, Library},
     macros::MacroValues,
     rules::Rules,
-    worldinfo,
 };
 
 /// Taking marks out can join others; more often than this only text made for it does.

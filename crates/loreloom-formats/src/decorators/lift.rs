@@ -2,7 +2,7 @@
 
 use loreloom_core::{
     book::{Entry, Inject, InjectOp, Key, MatchOnce, RegexKey},
-    cards::{Directives, Grammar, Greeting, InjectTarget, Known, Problem, split},
+    dialects::cards::{Directives, Grammar, Greeting, InjectTarget, Known, Problem, split},
     units::Depth,
 };
 

@@ -5,10 +5,11 @@ use std::sync::LazyLock;
 use loreloom_core::{
     book::{Extensions, SelectiveLogic, is_js_space},
     chat::Role,
-    vault::{
+    dialects::vault::{
         FieldDefinition, FieldKind, NOT_IMPLEMENTED, Note, NoteKind, NotePosition, NoteSeat,
-        ROUND_TRIP, Refine, Relations, depth_of, hash_of, read_number, text_of,
+        ROUND_TRIP, Refine, Relations, depth_of, hash_of,
     },
+    js_value::{read_number, text_of},
 };
 use serde_json::{Map, Number, Value};
 

@@ -3,7 +3,7 @@
 //! Only lines of the fields change, one at a time, and only if the note then reads exactly as
 //! it did: a repair never changes what a note means.
 
-use loreloom_core::vault::Note;
+use loreloom_core::dialects::vault::Note;
 
 use super::{NoteFile, NoteRead, NoteRules, NoteWarning, WarningCode, read_note};
 

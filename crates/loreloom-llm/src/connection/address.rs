@@ -118,14 +118,9 @@ impl Address {
     }
 
     /// Its host as URLs write it, and its port where that is not the usual one.
-    pub(crate) fn authority(&self) -> String {
+    fn authority(&self) -> String {
         let port = self.base.port().map(|port| format!(":{port}")).unwrap_or_default();
         format!("{}{port}", self.base.host_str().unwrap_or_default())
-    }
-
-    /// Whether it names a user.
-    pub(crate) fn has_credentials(&self) -> bool {
-        !self.base.username().is_empty() || self.base.password().is_some()
     }
 
     /// Its port.

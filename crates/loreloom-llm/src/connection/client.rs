@@ -71,11 +71,7 @@ pub(crate) fn trusting_client(
 
 /// An error of a client and its causes on one line. The address is left out: the caller names it.
 pub(crate) fn causes(error: reqwest::Error) -> String {
-    with_causes(&error.without_url())
-}
-
-/// An error and its causes on one line.
-pub(crate) fn with_causes(error: &dyn Error) -> String {
+    let error = error.without_url();
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {

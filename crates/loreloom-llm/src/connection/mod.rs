@@ -11,7 +11,6 @@ mod address;
 mod breaker;
 mod client;
 mod hiding;
-mod line;
 mod model;
 mod ollama;
 mod openai;
@@ -31,9 +30,8 @@ pub use self::{
     retry::{RetryRules, may_pass, retry_after},
 };
 pub(crate) use self::{
-    client::{browserless_client, causes, trusting_client, with_causes},
+    client::{browserless_client, causes, trusting_client},
     hiding::hiding,
-    line::Lines,
     model::bearer,
     passing::passing,
     pinned::pinned,

@@ -12,6 +12,10 @@ use loreloom_llm::{
 };
 use loreloom_ports::{BodyStream, Upstream, UpstreamCall, UpstreamError};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
 
 const PATH: &str = "/v1/chat/completions";
 
@@ -166,6 +170,72 @@ async fn nobody_listening_is_unreachable() {
     drop(server);
     let result = upstream.send(call(b"{}", &[])).await;
     assert!(matches!(result, Err(UpstreamError::Unreachable { .. })));
+}
+
+/// Reads one request without a body and writes this answer.
+async fn answer(socket: &mut TcpStream, answer: &str) {
+    let mut request = Vec::new();
+    while !request.ends_with(b"\r\n\r\n") {
+        request.push(socket.read_u8().await.unwrap());
+    }
+    socket.write_all(answer.as_bytes()).await.unwrap();
+}
+
+async fn ask(upstream: &HttpUpstream) -> Vec<u8> {
+    let (bytes, error) = collect(upstream.send(call(b"", &[])).await.unwrap().body).await;
+    assert!(error.is_none(), "{error:?}");
+    bytes
+}
+
+#[tokio::test]
+async fn requests_share_one_connection_and_a_name_leads_to_the_address_that_listens() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let address = Address::parse(&format!("http://localhost:{port}")).unwrap();
+    let upstream = HttpUpstream::new(address, None).unwrap();
+    let serving = async {
+        // Only one connection is accepted.
+        let (mut socket, _) = listener.accept().await.unwrap();
+        for _ in 0..4 {
+            answer(&mut socket, "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
+            let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n\
+                1\r\no\r\n1\r\nk\r\n0\r\n\r\n";
+            answer(&mut socket, chunked).await;
+        }
+    };
+    let asking = async {
+        for _ in 0..8 {
+            assert_eq!(ask(&upstream).await, b"ok");
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), async { tokio::join!(asking, serving) })
+        .await
+        .unwrap();
+}
+
+/// The server writes its answer and closes, as those of HTTP/1.0 do.
+#[tokio::test]
+async fn every_way_to_end_an_answer_is_understood() {
+    for (reply, body) in [
+        ("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok", "ok"),
+        ("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nok", "ok"),
+        ("HTTP/1.0 200 OK\r\n\r\nok", "ok"),
+        ("HTTP/1.1 204 No Content\r\n\r\n", ""),
+        ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", "ok"),
+        (
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nx-end: 1\r\n\r\n",
+            "ok",
+        ),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let upstream = HttpUpstream::new(Address::parse(&address).unwrap(), None).unwrap();
+        let serving = async {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            answer(&mut socket, reply).await;
+        };
+        assert_eq!(tokio::join!(ask(&upstream), serving).0, body.as_bytes(), "{reply}");
+    }
 }
 
 /// Encrypted connections are set up with the system's certificates; nothing is sent here.

@@ -39,7 +39,7 @@ pub(super) async fn summarise(
     let (longterm, session) = (remembered.longterm(), remembered.session());
     let input = compaction::CompactionInput {
         config: occasion.config,
-        chat: occasion.path,
+        chat: &occasion.path[..stable_cutoff(occasion.path)],
         summary: remembered.chat.summary.as_deref(),
         summary_end: remembered.chat.summary_end,
         longterm: &longterm,

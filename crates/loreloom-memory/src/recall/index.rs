@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use loreloom_core::bm25::Bm25;
 use rustc_hash::FxHashSet;
 
 use super::{
     address::speaks_about,
-    bm25::Bm25,
     packed::{PackedVector, PackedVectors},
     related::Related,
     tokens::{Token, tokens},
@@ -179,6 +179,11 @@ impl PassageIndex {
         for term in self.terms.drain(terms..) {
             self.known_terms.remove(&term);
         }
+    }
+
+    /// How distinctive a term is: the rarer, the more.
+    pub(super) fn rarity(&self, term: &str) -> f64 {
+        self.words.rarity(self.words.texts_with(term))
     }
 
     /// Whether the passages belong to several parts of the story.

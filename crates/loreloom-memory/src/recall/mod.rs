@@ -6,7 +6,6 @@
 //! adding ranks would lose how far ahead the best are. Every hit lists the parts of its score.
 
 mod address;
-mod bm25;
 mod index;
 mod irregular;
 mod packed;

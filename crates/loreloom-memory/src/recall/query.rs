@@ -84,7 +84,7 @@ impl PassageIndex {
         let nearest = best(&first.scores, weights.hop_size.0, |_| true);
         let hop = self.hop_terms(&nearest, &terms, weights);
         let again = hop.iter().map(|(term, weight)| (term.as_str(), *weight));
-        self.words.add(again, weights.saturation, weights.length, &mut words);
+        self.words.score(again, weights.words, &mut words);
         self.hop_meaning(&nearest, &mut meaning, weights);
         let last = self.combine(words, &meaning, &form, weights);
         let hit = |at: usize| {
@@ -117,7 +117,7 @@ impl PassageIndex {
         let Some(embed) = embed else { return terms };
         let mut related: FxHashMap<String, f64> = FxHashMap::default();
         let mut rarest: Vec<_> = asked.iter().collect();
-        let rarity = |token: &super::tokens::Token| self.words.rarity(&token.stem);
+        let rarity = |token: &super::tokens::Token| self.rarity(&token.stem);
         rarest.sort_by(|a, b| rarity(b).total_cmp(&rarity(a)));
         for token in rarest.into_iter().take(weights.related_words) {
             for (stem, likeness) in self.related_to(&token.word, weights, embed) {
@@ -141,7 +141,7 @@ impl PassageIndex {
     fn word_scores(&self, terms: &FxHashMap<String, f64>, weights: &Weights) -> Vec<f64> {
         let mut scores = vec![0.0; self.len()];
         let terms = terms.iter().map(|(term, weight)| (term.as_str(), *weight));
-        self.words.add(terms, weights.saturation, weights.length, &mut scores);
+        self.words.score(terms, weights.words, &mut scores);
         scores
     }
 
@@ -250,7 +250,7 @@ impl PassageIndex {
         }
         let mut terms: Vec<(String, f64)> = worth
             .into_iter()
-            .map(|(term, count)| (term.to_owned(), count * self.words.rarity(term)))
+            .map(|(term, count)| (term.to_owned(), count * self.rarity(term)))
             .collect();
         terms.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         terms.truncate(most);

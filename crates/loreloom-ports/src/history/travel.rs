@@ -3,9 +3,9 @@
 use crate::{Node, StoreError, StoryStore, TurnId, TurnRecord, WriteKind, WriteRecord};
 use loreloom_core::{
     chat::Path,
-    given::Given,
     ids::{ChatId, MessageId, PrefixHash, TenantId},
     state::StoryState,
+    turn::TurnInput,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -32,9 +32,9 @@ pub async fn revisit(
     let no_turn = || StoreError::NoTurn { chat: chat.clone(), turn };
     let record = store.turn(tenant, chat, turn).await?.ok_or_else(no_turn)?;
     let nodes = store.path(tenant, chat, record.at).await?;
-    let unknown = Given::default();
-    let given = record.given.as_deref().unwrap_or(&unknown);
-    let path = given.path(chat.clone(), nodes.into_iter().map(|node| node.message));
+    let unknown = TurnInput::default();
+    let input = record.input.as_deref().unwrap_or(&unknown);
+    let path = input.path(chat.clone(), nodes.into_iter().map(|node| node.message));
     let state = state_before(store, tenant, &path, turn).await?;
     Ok(Revisited { record, path, state })
 }

@@ -38,15 +38,6 @@ pub struct Outline(Vec<Field>);
 impl Outline {
     /// The outline of a text; `None` if it is no object.
     pub fn of(text: &str) -> Option<Self> {
-        Self::by(text, |_, from| value(text.as_bytes(), from))
-    }
-
-    /// The same by somebody who says where an item ends that begins at a place, in the list of a
-    /// field whose quoted name is given; [`value`] tells it of any.
-    pub(super) fn by(
-        text: &str,
-        mut item: impl FnMut(&str, usize) -> Option<usize>,
-    ) -> Option<Self> {
         let bytes = text.as_bytes();
         let mut found = Vec::new();
         let end = list(bytes, blanks(bytes, 0), (b'{', b'}'), |from| {
@@ -54,8 +45,7 @@ impl Outline {
             let colon = blanks(bytes, name.end);
             let from = (bytes.get(colon) == Some(&b':')).then_some(colon + 1)?;
             let from = blanks(bytes, from);
-            let own = text.get(name.clone())?;
-            let (end, items) = match items_from(bytes, from, |from| item(own, from)) {
+            let (end, items) = match items_from(bytes, from, |from| value(bytes, from)) {
                 Some((end, items)) => (end, Some(items)),
                 // Also a list that is none: its outline may still show where it ends.
                 None => (value(bytes, from)?, None),

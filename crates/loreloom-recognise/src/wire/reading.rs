@@ -1,39 +1,36 @@
-//! A body read field by field: its outline says where they are, and messages that were read before
-//! need not be read again.
+//! Reads a body field by field; its outline says where the fields are.
+
+use std::ops::Range;
 
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
 use super::{
     WireBody,
-    item::Text,
-    known::{Along, Known},
+    item::{Item, Text},
     lenient::Any,
-    outline::{Field, Outline, value},
+    outline::{Field, Outline},
 };
 
 impl WireBody {
     /// Reads a body, and where its parts are; `None` if it is no JSON object.
-    pub fn read(text: &str, known: &mut Known) -> Option<(Self, Outline)> {
-        let mut along = known.along(text);
-        let outline = Outline::by(text, |name, from| match name {
-            "\"messages\"" => along.end(from),
-            _ => value(text.as_bytes(), from),
-        })?;
+    pub fn read(text: &str) -> Option<(Self, Outline)> {
+        let outline = Outline::of(text)?;
         let mut body = Self::default();
         for field in outline.fields() {
-            body.take(field, text, &mut along)?;
+            body.take(field, text)?;
         }
         Some((body, outline))
     }
 
-    /// Takes up a field; `None` if its value is no JSON.
-    fn take(&mut self, field: &Field, text: &str, along: &mut Along<'_>) -> Option<()> {
+    /// Reads one field; `None` if its value is no JSON.
+    fn take(&mut self, field: &Field, text: &str) -> Option<()> {
         let value = text.get(field.value.clone())?;
         match &*field.name(text)? {
             "messages" => {
                 self.messages = if let Some(places) = &field.items {
-                    Some(along.items(places)?)
+                    let read = |place: &Range<usize>| Item::read(text.get(place.clone())?);
+                    Some(places.iter().map(read).collect::<Option<_>>()?)
                 } else {
                     read::<IgnoredAny>(value)?;
                     None

@@ -5,10 +5,10 @@
 //! stored, and no turn has to wait for it or read the one before.
 
 use loreloom_core::{
+    cache_placement::{Bill, Kept, Mark, Measured, TokenMemo, kept},
     ids::ChatId,
     prompt::PromptMessage,
     report::CacheUse,
-    stable::{Bill, Kept, Mark, Measured, TokenMemo, kept},
 };
 use loreloom_ports::{StoreError, TurnSummary};
 use serde::Serialize;
@@ -59,7 +59,7 @@ impl KeptPrefix {
         let Some(before) = sent_before(app, caller, chat, &looked.summary).await? else {
             return Ok(None);
         };
-        let counter = app.counter_of(record.given.as_deref());
+        let counter = app.counter_of(record.input.as_deref());
         let mut memo = TokenMemo::new(counter.as_ref());
         let kept = kept(&before, &record.prompt, &mut memo);
         Ok(Some(Self { kept, estimate: None }))

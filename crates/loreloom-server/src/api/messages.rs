@@ -336,7 +336,7 @@ async fn reply(
     if let Err(error) = app.note(&story, notes).await {
         tracing::warn!(%error, "the notes were not stored");
     }
-    let user = record.given.as_ref().map(|given| given.user.clone());
+    let user = record.input.as_ref().map(|input| input.user.clone());
     app.remember_by_name(&story, user, name).await;
     wrote(&app, &caller, &chat, before, item.prefix).await
 }

@@ -6,7 +6,7 @@ use crate::past::again::{Again, as_stored};
 use axum::extract::State;
 use loreloom_core::{
     ids::{ChatId, EntryId, LibraryVersion},
-    library::{Attachment, Cast, Shelf},
+    library::{Attachment, LibrarySource},
     notebook,
     place::Provenance,
     replay::{TurnChange, TurnLine, compare},
@@ -112,7 +112,7 @@ struct AsSpeaker {
 
 /// Lore to decide a turn with.
 struct Chosen {
-    shelf: Shelf,
+    source: LibrarySource,
     /// Whom today's books follow; without it the turn's own books are as they were.
     followed: Option<Arc<Lore>>,
 }
@@ -125,37 +125,31 @@ impl Chosen {
         version: LibraryVersion,
     ) -> Result<Self, Problem> {
         let now = app.stacks.lore();
-        let (shelf, followed) = match (body.run, body.books) {
+        let (source, followed) = match (body.run, body.books) {
             (Some(run), _) => {
                 let run = replay::run(app, caller, run)?;
-                (run.shelf().clone(), Some(Arc::clone(run.lore())))
+                (run.library_source().clone(), Some(Arc::clone(run.lore())))
             }
-            (None, Books::Now) => (now.shelf().clone(), Some(now)),
+            (None, Books::Now) => (now.library_source().clone(), Some(now)),
             (None, Books::Then) => {
                 let unknown =
                     || Problem::new(Code::Conflict, "the books of the turn were not kept");
-                let mut shelf = shelf_of(app, caller, version).await?.ok_or_else(unknown)?;
+                let mut source = shelf_of(app, caller, version).await?.ok_or_else(unknown)?;
                 // What is changed are the rules that work now.
-                shelf.rules = now.rules().clone();
+                source.rules = now.rules().clone();
                 let is_todays = now.library().version() == version;
-                (shelf, (body.speaker.is_some() && is_todays).then_some(now))
+                (source, (body.speaker.is_some() && is_todays).then_some(now))
             }
         };
         let PreviewBody { entries, without, rules, .. } = body;
         let patch = LorePatch { entries, without, rules };
-        Ok(Self { shelf: patch.over(&shelf, None)?, followed })
+        Ok(Self { source: patch.over(&source, None)?, followed })
     }
 
     /// The books that are active for a turn, where they are not those of its day.
     fn attachments(&self, past: &Revisited) -> Option<Vec<Attachment>> {
-        let (lore, given) = (self.followed.as_ref()?, past.record.given.as_deref()?);
-        let cast = Cast {
-            chat: past.path.chat(),
-            character: given.speaker.as_ref().map(|speaker| speaker.name.as_str()),
-            persona: &given.user,
-            group: given.group.as_deref(),
-        };
-        Some(lore.attachments(&cast))
+        let (lore, input) = (self.followed.as_ref()?, past.record.input.as_deref()?);
+        Some(lore.attachments(&input.cast(past.path.chat())))
     }
 }
 
@@ -178,7 +172,7 @@ async fn preview(
     let memory = std::mem::take(&mut body.memory);
     let name = body.speaker.clone();
     let chosen = Chosen::of(&app, &caller, body, looked.past.record.library).await?;
-    let counter = app.counter_of(looked.past.record.given.as_deref());
+    let counter = app.counter_of(looked.past.record.input.as_deref());
     let mut past = looked.past.clone();
     let speaker = match name {
         Some(name) => Some(speak_as(&app, &caller, &mut past, &chosen, name).await?),
@@ -207,17 +201,17 @@ async fn speak_as(
     if name.trim().is_empty() {
         return Err(Problem::value("speaker", "must not be empty", name));
     }
-    if let Some(given) = &mut past.record.given {
+    if let Some(input) = &mut past.record.input {
         // Its own speaker has tags and a file name, of others only the name is known.
-        if given.speaker.as_ref().is_none_or(|speaker| speaker.name != name) {
-            given.speaker = Some(Speaker::named(name.clone()));
+        if input.speaker.as_ref().is_none_or(|speaker| speaker.name != name) {
+            input.speaker = Some(Speaker::named(name.clone()));
         }
     }
     let withheld = app.withheld(&caller.tenant, &past.path, &name).await?;
     Ok(AsSpeaker { name, followed: chosen.followed.is_some(), withheld })
 }
 
-/// The turn as it was, and again with `past` as what it was given.
+/// The turn as it was, and again with the input of `past`.
 fn decided(
     was: &Revisited,
     past: &Revisited,
@@ -226,12 +220,12 @@ fn decided(
 ) -> Result<PreviewView, Problem> {
     let sent = was.record.prompt.as_slice();
     let unknown = || Problem::new(Code::Conflict, "what the turn was given was not kept");
-    let mut given = past.record.given.as_deref().cloned().ok_or_else(unknown)?;
+    let mut input = past.record.input.as_deref().cloned().ok_or_else(unknown)?;
     if let Some(attachments) = chosen.attachments(past) {
-        given.attachments = Some(attachments);
+        input.attachments = Some(attachments);
     }
-    let library = chosen.shelf.compile();
-    let again = Again::decide(past, &given, &library, &chosen.shelf.rules, counter)?;
+    let library = chosen.source.compile();
+    let again = Again::decide(past, &input, &library, &chosen.source.rules, counter)?;
     let titles = |source: &Provenance| match source {
         Provenance::Lore { entry, .. } => library.title(entry).unwrap_or_default().to_owned(),
         Provenance::AuthorsNote => "authors_note".to_owned(),
@@ -271,12 +265,12 @@ async fn remember(
     counter: &dyn TokenCounter,
     changes: &SlotChanges,
 ) -> Result<(), Problem> {
-    let given = past.record.given.as_deref();
+    let input = past.record.input.as_deref();
     let speaker =
-        given.and_then(|given| given.speaker.as_ref()).map(|speaker| speaker.name.clone());
+        input.and_then(|input| input.speaker.as_ref()).map(|speaker| speaker.name.clone());
     // What the model sees anyway is never recalled: the messages of the prompt are the last
     // of the path.
-    let prompt = given.and_then(|given| given.seams.unpick(&past.record.prompt));
+    let prompt = input.and_then(|input| input.seams.unpick(&past.record.prompt));
     let seen = prompt.unwrap_or_default().len();
     let seen_from = past.path.items().len().saturating_sub(seen);
     let remembered = app
@@ -298,10 +292,10 @@ async fn shelf_of(
     app: &App,
     caller: &Caller,
     version: LibraryVersion,
-) -> Result<Option<Shelf>, Problem> {
+) -> Result<Option<LibrarySource>, Problem> {
     let lore = app.stacks.lore();
     if lore.library().version() == version {
-        return Ok(Some(lore.shelf().clone()));
+        return Ok(Some(lore.library_source().clone()));
     }
     Ok(app.store.library(&caller.tenant, version).await?)
 }

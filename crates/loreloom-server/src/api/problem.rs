@@ -275,7 +275,9 @@ impl From<StoreError> for Problem {
             E::Contradiction { found, .. } => {
                 Self::new(Code::WrongValue, error.to_string()).with(found.clone())
             }
-            E::TooNew { found, .. } => Self::new(Code::WrongValue, error.to_string()).with(*found),
+            E::OtherVersion { found, .. } => {
+                Self::new(Code::WrongValue, error.to_string()).with(*found)
+            }
             E::Missing { .. }
             | E::NotADatabase { .. }
             | E::Exists { .. }

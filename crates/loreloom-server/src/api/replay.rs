@@ -84,8 +84,8 @@ async fn begin(
     };
     let with = match &body.patch {
         Some(patch) => {
-            let shelf = patch.over(app.stacks.lore().shelf(), Some("patch"))?;
-            Comparison::NowAnd(Arc::new(shelf))
+            let source = patch.over(app.stacks.lore().library_source(), Some("patch"))?;
+            Comparison::NowAnd(Arc::new(source))
         }
         None => Comparison::ThenAndNow,
     };

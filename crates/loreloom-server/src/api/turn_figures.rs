@@ -3,12 +3,12 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use loreloom_core::{
+    cache_placement::Provider,
     chat::{GenerationType, Text},
     ids::{ChatId, PrefixHash},
     place::{Injection, Provenance},
     prompt::PromptMessage,
     report::BudgetUse,
-    stable::Provider,
     tokens::TokenCounter,
     units::{Timestamp, Tokens},
 };
@@ -153,7 +153,7 @@ impl Looking {
         record: &TurnRecord,
         before: Option<&[PromptMessage]>,
     ) -> TurnFigures {
-        let counter = self.app.counter_of(record.given.as_deref());
+        let counter = self.app.counter_of(record.input.as_deref());
         let (prompt, spans) = (&record.prompt, &record.report.spans);
         let map = PromptMap::of(prompt, spans, before, |_: &_| String::new(), counter.as_ref());
         let unchanged = map.unchanged.map(|unchanged| unchanged.tokens);
@@ -188,7 +188,7 @@ impl Looking {
         if record.prompt.is_empty() {
             return None;
         }
-        let connection = self.app.connection_of(record.given.as_deref())?;
+        let connection = self.app.connection_of(record.input.as_deref())?;
         let prices = connection.prices.as_ref()?;
         let billed = billed(prices, record);
         let prompt = billed.unwrap_or_else(|| prices.of_prompt(tokens, unchanged.unwrap_or(0)));

@@ -124,7 +124,7 @@ impl Counts {
         let mut counts = Self::default();
         for verdict in verdicts {
             *match verdict.class() {
-                VerdictClass::Woven => &mut counts.woven,
+                VerdictClass::Decision => &mut counts.woven,
                 VerdictClass::Lingering => &mut counts.lingering,
                 VerdictClass::Cut => &mut counts.cut,
                 VerdictClass::Near => &mut counts.near,
@@ -208,7 +208,7 @@ async fn prompt(
     };
     let (prompt, spans) = (&looked.past.record.prompt, &looked.past.record.report.spans);
     let before = before.as_ref().map(|before| before.prompt.as_slice());
-    let counter = app.counter_of(looked.past.record.given.as_deref());
+    let counter = app.counter_of(looked.past.record.input.as_deref());
     let map = PromptMap::of(prompt, spans, before, titles, counter.as_ref());
     Ok(Tagged { tag: tag(&looked), body: map })
 }
@@ -348,7 +348,7 @@ async fn verdicts(
 /// Nearest to firing first; what is in the prompt comes last.
 fn order(verdict: &Verdict) -> (u8, u8, String, String) {
     let there = match verdict.class() {
-        VerdictClass::Woven => 2,
+        VerdictClass::Decision => 2,
         VerdictClass::Lingering => 1,
         VerdictClass::Cut | VerdictClass::Near | VerdictClass::Rule | VerdictClass::NoMatch => 0,
     };
@@ -432,7 +432,7 @@ async fn proof(
         text,
         spans: spans.collect(),
     };
-    if proof.verdict.class != VerdictClass::Woven {
+    if proof.verdict.class != VerdictClass::Decision {
         let fix = app.explain_past(std::sync::Arc::clone(&looked), entry).await;
         proof.fix = fix.map(|fix| FixView {
             words: fix.changes.iter().map(explain::words).collect(),

@@ -11,7 +11,7 @@ use loreloom_core::{
     prompt::PromptMessage,
     report::{BudgetUse, Warning},
     state::StoryState,
-    turn::Speaker,
+    turn::{Speaker, StoryContext},
     units::Tokens,
 };
 use loreloom_ports::{StoreError, TurnId};
@@ -178,7 +178,7 @@ async fn weave(
         context: body.context.map_or(line.context, Tokens),
         seed: body.seed.unwrap_or(live.defaults.seed),
         group: body.group.clone(),
-        told: loreloom_core::told::Told::default(),
+        stated: StoryContext::default(),
         text: false,
         is_story: true,
         // A preview is made at every key that is pressed: no model is asked for it.

@@ -2,9 +2,9 @@
 
 use loreloom_core::{
     assemble::Assembled,
-    dice::TurnDice,
+    cache_placement::{Canvas, LoreSources},
+    engine::{self, Decision, EngineInput},
     explain::{Case, Fix, explain},
-    given::{Asked, Given},
     ids::EntryId,
     library::Library,
     notebook,
@@ -12,10 +12,8 @@ use loreloom_core::{
     prompt::PromptMessage,
     report::Verdict,
     rules::Rules,
-    stable::{Canvas, LoreSources},
     tokens::TokenCounter,
-    turn::{Instruments, Transcript, TurnCache},
-    weave::{self, Woven},
+    turn::{Instruments, Transcript, TurnCache, TurnInput},
 };
 use loreloom_recognise::layout_of;
 
@@ -26,7 +24,7 @@ use loreloom_ports::history::travel::Revisited;
 #[derive(Debug)]
 pub struct Again {
     /// What was decided.
-    pub woven: Woven,
+    pub woven: Decision,
     /// The prompt.
     pub messages: Vec<PromptMessage>,
     /// The verdicts of all entries.
@@ -42,43 +40,44 @@ pub enum AgainError {
 }
 
 impl Again {
-    /// Decides a turn again, with what it was given and these books and rules.
+    /// Decides a turn again, with this input and these books and rules.
     pub fn decide(
         past: &Revisited,
-        given: &Given,
+        input: &TurnInput,
         library: &Library,
         rules: &Rules,
         counter: &dyn TokenCounter,
     ) -> Result<Self, AgainError> {
-        Self::decide_watched(past, given, (library, rules), counter, |_| ())
+        Self::decide_watched(past, input, (library, rules), counter, |_| ())
     }
 
     /// The same with a cache that `prepare` sees first.
     pub fn decide_watched(
         past: &Revisited,
-        given: &Given,
+        input: &TurnInput,
         (library, rules): (&Library, &Rules),
         counter: &dyn TokenCounter,
         prepare: impl FnOnce(&mut TurnCache),
     ) -> Result<Self, AgainError> {
         let transcript = Transcript::of(&past.path, rules.world_info.include_names);
-        let asked = Asked::of(given.clone(), &past.record.report.facts);
-        let turn = asked.turn(&past.path, &transcript);
-        let roster = given.roster(library, rules);
-        let (mut dice, mut cache) =
-            (TurnDice::at(turn.seed, turn.chat, turn.answers), TurnCache::default());
+        let turn = input.turn(&past.path, &transcript);
+        let active = input.active_entries(library, rules);
+        let (mut dice, mut cache) = (turn.dice(), TurnCache::default());
         prepare(&mut cache);
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-        let mut woven = weave::weave(library, &roster, &turn, &past.state, rules, &mut instruments);
+        let mut woven = engine::decide(
+            &EngineInput { library, active: &active, turn: &turn, state: &past.state, rules },
+            &mut instruments,
+        );
         recollect(&mut woven, &past.record);
-        let prompt = given.seams.unpick(&past.record.prompt);
+        let prompt = input.seams.unpick(&past.record.prompt);
         let prompt = prompt.ok_or(AgainError::Seams)?;
-        let layout = given.seams.layout.clone().unwrap_or_else(|| layout_of(&prompt, false));
-        let injections = match &given.arrangement {
+        let layout = input.seams.layout.clone().unwrap_or_else(|| layout_of(&prompt, false));
+        let injections = match &input.arrangement {
             Some(arrangement) => {
                 let canvas = Canvas { prompt: &prompt, layout: &layout, path: &past.path };
-                let scene = turn.host.scene.unwrap_or(&past.state.scene);
-                let sources = LoreSources { library, roster: &roster, scene };
+                let scene = input.vault_context.as_ref().unwrap_or(&past.state.vault_context);
+                let sources = LoreSources { library, active: &active, scene };
                 arrangement.place(canvas, sources, &past.state.ledger, &mut woven).injections()
             }
             None => woven.injections.clone(),
@@ -86,15 +85,11 @@ impl Again {
         let plan = layout.plan(&prompt, &injections);
         let Assembled { messages, spans } = plan.apply(prompt);
         plan.tell(&mut woven.report, spans);
-        let mut dice = TurnDice::at(turn.seed, turn.chat, turn.answers);
+        let mut dice = turn.dice();
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-        let verdicts = weave::verdicts(
+        let verdicts = engine::verdicts(
             &woven.report,
-            library,
-            &roster,
-            &turn,
-            &past.state,
-            rules,
+            &EngineInput { library, active: &active, turn: &turn, state: &past.state, rules },
             &mut instruments,
         );
         Ok(Self { woven, messages, verdicts })
@@ -146,30 +141,29 @@ impl std::fmt::Display for Difference {
 /// The smallest change that would have made an entry fire at a past turn.
 pub fn explained(
     past: &Revisited,
-    given: &Given,
+    input: &TurnInput,
     library: &Library,
     rules: &Rules,
     counter: &dyn TokenCounter,
     entry: &EntryId,
 ) -> Option<Fix> {
     let transcript = Transcript::of(&past.path, rules.world_info.include_names);
-    let asked = Asked::of(given.clone(), &past.record.report.facts);
-    let turn = asked.turn(&past.path, &transcript);
+    let turn = input.turn(&past.path, &transcript);
     let case = Case {
         library,
-        roster: &given.roster(library, rules),
+        active: &input.active_entries(library, rules),
         turn: &turn,
         state: &past.state,
         rules,
         counter,
-        dice: &TurnDice::at(turn.seed, turn.chat, turn.answers),
+        dice: &turn.dice(),
     };
     explain(&case, entry)
 }
 
 /// What a turn wove, as it was stored.
-pub fn as_stored(record: &TurnRecord) -> Woven {
-    Woven {
+pub fn as_stored(record: &TurnRecord) -> Decision {
+    Decision {
         injections: record.injections.clone(),
         delta: record.delta.clone(),
         report: record.report.clone(),
@@ -178,7 +172,7 @@ pub fn as_stored(record: &TurnRecord) -> Woven {
 }
 
 /// What memory gave to the turn is part of what it was given: it is taken as it was.
-fn recollect(woven: &mut Woven, record: &TurnRecord) {
+fn recollect(woven: &mut Decision, record: &TurnRecord) {
     // What notebooks hold is woven anew from the state; the author's note was told.
     let is_given = |one: &&Injection| match &one.source {
         Provenance::Memory(slot) => !notebook::is_slot(slot),
@@ -186,7 +180,7 @@ fn recollect(woven: &mut Woven, record: &TurnRecord) {
         Provenance::Lore { .. } => false,
     };
     woven.injections.extend(record.injections.iter().filter(is_given).cloned());
-    woven.delta.told.clone_from(&record.delta.told);
+    woven.delta.context.clone_from(&record.delta.context);
     let budgets = record.report.budgets.iter().filter(|budget| budget.pool == "memory");
     woven.report.budgets.extend(budgets.cloned());
     // What was measured after sending belongs to the prompts of that day.

@@ -2,16 +2,16 @@
 
 use loreloom_core::{
     chat::{GenerationType, Message},
-    given::{Asked, Given},
     ids::{ChatId, TenantId},
-    library::{Attachment, Library, Roster, Shelf},
+    library::{ActiveEntries, Attachment, Library, LibrarySource},
     replay::{Event, Loom, Replay, TurnLine, events},
     rules::Rules,
     tokens::TokenCounter,
+    turn::TurnInput,
 };
 
 use super::stored::StoredChat;
-use loreloom_ports::{StoreError, StoryStore, TurnRecord, TurnSummary};
+use loreloom_ports::{StoreError, StoryStore, TurnSummary};
 
 /// A chat to be run.
 #[derive(Clone, Debug)]
@@ -21,17 +21,17 @@ pub struct Run {
     /// What happens in it.
     pub events: Vec<Event>,
     /// The books of its last turn, where they were kept.
-    pub library: Option<Shelf>,
+    pub library: Option<LibrarySource>,
 }
 
 impl Run {
-    /// Reads a stored chat. `unknown` says how the model is asked for a turn that was not
-    /// stored, given who speaks.
+    /// Reads a stored chat. `unknown` makes the input of a turn that was not stored,
+    /// from its speaker.
     pub async fn of_stored(
         store: &dyn StoryStore,
         tenant: &TenantId,
         chat: &ChatId,
-        unknown: impl Fn(Option<&str>) -> Asked + Send + Sync,
+        unknown: impl Fn(Option<&str>) -> TurnInput + Send + Sync,
     ) -> Result<Self, StoreError> {
         let chat = StoredChat::read(store, tenant, chat).await?;
         let mut records = Vec::with_capacity(chat.nodes.len());
@@ -50,27 +50,32 @@ impl Run {
         let messages = chat.nodes.into_iter().map(|node| node.message);
         let events = events(messages, |said, speaker| {
             let record = said.checked_sub(1).and_then(|at| records[at].as_ref());
-            record.and_then(asked).unwrap_or_else(|| unknown(speaker))
+            let stored = record.and_then(|record| record.input.as_deref().cloned());
+            stored.unwrap_or_else(|| unknown(speaker))
         });
         Ok(Self { chat: chat.record.id, events, library })
     }
 
     /// How many turns it has.
     pub fn turns(&self) -> usize {
-        self.events.iter().filter(|event| matches!(event, Event::Asked(_))).count()
+        self.events.iter().filter(|event| matches!(event, Event::Turn(_))).count()
     }
 
     /// What is said in it, in order.
     pub fn messages(&self) -> Vec<&Message> {
         let events = self.events.iter();
         events
-            .filter_map(|event| if let Event::Said(said) = event { Some(said) } else { None })
+            .filter_map(|event| if let Event::Message(said) = event { Some(said) } else { None })
             .collect()
     }
 
     /// Runs the chat with the books it was told with.
-    pub fn lines_as_told(&self, shelf: &Shelf, counter: &dyn TokenCounter) -> Vec<TurnLine> {
-        self.run(&shelf.compile(), &shelf.rules, counter, self.events.iter().cloned())
+    pub fn lines_as_told(
+        &self,
+        source: &LibrarySource,
+        counter: &dyn TokenCounter,
+    ) -> Vec<TurnLine> {
+        self.run(&source.compile(), &source.rules, counter, self.events.iter().cloned())
     }
 
     /// Runs the chat with other books, all of them active at every turn.
@@ -90,11 +95,11 @@ impl Run {
         library: &Library,
         rules: &Rules,
         counter: &dyn TokenCounter,
-        active: impl Fn(&Given) -> Option<Vec<Attachment>>,
+        attached: impl Fn(&TurnInput) -> Option<Vec<Attachment>>,
     ) -> Vec<TurnLine> {
         let events = self.events.iter().cloned().map(|mut event| {
-            if let Event::Asked(asked) = &mut event {
-                asked.given.attachments = active(&asked.given);
+            if let Event::Turn(input) = &mut event {
+                input.attachments = attached(input);
             }
             event
         });
@@ -108,15 +113,10 @@ impl Run {
         counter: &dyn TokenCounter,
         events: impl Iterator<Item = Event>,
     ) -> Vec<TurnLine> {
-        let roster = Roster::all(library, rules.world_info.strategy);
-        let loom = Loom { library, roster: &roster, rules, counter };
+        let active = ActiveEntries::all(library, rules.world_info.strategy);
+        let loom = Loom { library, active: &active, rules, counter };
         Replay::new(self.chat.clone(), loom).run(events)
     }
-}
-
-/// How the model was asked at a turn, where that was kept.
-fn asked(record: &TurnRecord) -> Option<Asked> {
-    Some(Asked::of(record.given.as_deref()?.clone(), &record.report.facts))
 }
 
 /// Whether a turn is part of the story.

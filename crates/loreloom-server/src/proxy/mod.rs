@@ -44,7 +44,7 @@ use self::{
     problem::Reads,
     storing::{Times, storing},
     tee::Tee,
-    weaving::{Outgoing, Ways, Woven},
+    weaving::{Decision, Outgoing, Ways},
 };
 use crate::{
     app::App,
@@ -57,7 +57,6 @@ use crate::{
 
 /// Passes a request on, with lore if it asks for a story.
 pub(crate) async fn forward(State(app): State<App>, request: Request) -> Response {
-    let _waits = app.pace().wait();
     let (mut parts, body) = request.into_parts();
     if let Some(refusal) = Pass::refusal(&parts.extensions, Scope::Proxy) {
         return refusal;
@@ -183,7 +182,7 @@ async fn pass(
 async fn send(app: &App, parts: Parts, outgoing: Outgoing, weaving: Duration) -> Response {
     let Outgoing { body, connection, woven, complaint } = outgoing;
     let (framing, reads) = (Framing::of_path(parts.uri.path()), Reads::of_path(parts.uri.path()));
-    let notes = notes(woven.as_deref(), complaint.as_deref());
+    let notes = notes(woven.as_ref(), complaint.as_deref());
     hold_key(app, &connection, &parts.headers);
     let (upstream, asked) = (&connection.upstream, Instant::now());
     let mut response = match upstream.send(call(parts, body)).await {
@@ -193,11 +192,11 @@ async fn send(app: &App, parts: Parts, outgoing: Outgoing, weaving: Duration) ->
             told(app, upstream.as_ref(), reply, framing, woven, times)
         }
         Ok(reply) => {
-            unanswered(app, woven.as_deref());
+            unanswered(app, woven.as_ref());
             answer(app, reply, framing, None)
         }
         Err(error) => {
-            unanswered(app, woven.as_deref());
+            unanswered(app, woven.as_ref());
             unreachable(app, &error, reads)
         }
     };
@@ -206,7 +205,7 @@ async fn send(app: &App, parts: Parts, outgoing: Outgoing, weaving: Duration) ->
 }
 
 /// Tells the recogniser that a request has no reply: the next like it asks for the first.
-fn unanswered(app: &App, woven: Option<&Woven>) {
+fn unanswered(app: &App, woven: Option<&Decision>) {
     if let Some(woven) = woven {
         app.recogniser.unanswered(&woven.telling.ticket);
     }
@@ -233,7 +232,7 @@ fn unreachable(app: &App, error: &UpstreamError, reads: Reads) -> Response {
 }
 
 /// What the front end is told about its request.
-fn notes(woven: Option<&Woven>, complaint: Option<&str>) -> HeaderMap {
+fn notes(woven: Option<&Decision>, complaint: Option<&str>) -> HeaderMap {
     let mut notes = HeaderMap::new();
     if let Some(woven) = woven {
         notes.insert(headers::WOVEN, woven.sewn.plan.texts().into());
@@ -252,7 +251,7 @@ fn told(
     upstream: &dyn Upstream,
     reply: UpstreamReply,
     framing: Framing,
-    woven: Option<Box<Woven>>,
+    woven: Option<Decision>,
     times: Times,
 ) -> Response {
     let Some(woven) = woven else {

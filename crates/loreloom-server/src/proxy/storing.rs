@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use loreloom_ports::{StoreError, WholeReply};
 use tokio::sync::oneshot;
 
-use super::{tee::WhenComplete, weaving::Woven};
+use super::{tee::WhenComplete, weaving::Decision};
 use crate::{app::App, notices::Happened, timings::Timing};
 
 /// How long a turn waits for the end of its reply, once that has begun. A reply that is all
@@ -40,7 +40,7 @@ struct Ended {
 /// nothing else. Of what is no story only the recogniser is told the reply.
 pub(super) fn storing(
     app: &App,
-    woven: Box<Woven>,
+    woven: Decision,
     times: Times,
 ) -> (oneshot::Sender<()>, WhenComplete) {
     let (waiting, passed) = oneshot::channel();
@@ -55,7 +55,7 @@ pub(super) fn storing(
             task
         })
     } else {
-        let Woven { telling, .. } = *woven;
+        let Decision { telling, .. } = woven;
         Box::new(move |reply| {
             let learning = app.clone();
             app.tasks.spawn(async move {
@@ -68,20 +68,15 @@ pub(super) fn storing(
     (waiting, complete)
 }
 
+/// Stores a turn and its reply, once the first chunk has passed.
 async fn store(
     app: App,
-    woven: Box<Woven>,
+    woven: Decision,
     passed: oneshot::Receiver<()>,
-    ended: oneshot::Receiver<Ended>,
+    mut ended: oneshot::Receiver<Ended>,
 ) {
     let _passed = passed.await;
-    // Boxed, so that a small task is spawned while the reader waits.
-    Box::pin(keep(app, woven, ended)).await;
-}
-
-/// Stores a turn and its reply.
-async fn keep(app: App, woven: Box<Woven>, mut ended: oneshot::Receiver<Ended>) {
-    let Woven { decided, sewn, telling } = *woven;
+    let Decision { decided, sewn, telling } = woven;
     let chat = decided.path().chat().clone();
     let failed = |what: &str, error: &StoreError| {
         tracing::error!(%error, "{what} was not stored");

@@ -21,8 +21,6 @@ pub(super) type WhenComplete = Box<dyn FnOnce(Option<WholeReply>) -> JoinHandle<
 pub(super) struct Tee {
     body: BodyStream,
     copy: Option<(Box<dyn ReplyReading>, WhenComplete)>,
-    /// What has passed and is not read yet: the front end waits for no reading.
-    unread: Vec<u8>,
     /// Dropped when the first chunk has passed.
     waiting: Option<oneshot::Sender<()>>,
     storing: Option<JoinHandle<()>>,
@@ -32,9 +30,6 @@ pub(super) struct Tee {
     is_stream: bool,
     ended: bool,
 }
-
-/// Bytes that wait to be read, at the most.
-const UNREAD: usize = 4096;
 
 /// What stands in the last event of a reply, of those that say so.
 const LAST_WORDS: [&[u8]; 7] = [
@@ -64,20 +59,15 @@ impl Tee {
         is_stream: bool,
     ) -> Self {
         let (copy, waiting) = (Some((reading, complete)), Some(waiting));
-        let (unread, storing, held) = (Vec::new(), None, None);
-        Self { body, copy, unread, waiting, storing, held, is_stream, ended: false }
+        Self { body, copy, waiting, storing: None, held: None, is_stream, ended: false }
     }
 
     /// Copies a chunk. Gives what of it passes now.
     fn copy_chunk(&mut self, mut bytes: Bytes) -> Result<Bytes, UpstreamError> {
         self.waiting = None;
         let Some((reading, _)) = &mut self.copy else { return Ok(bytes) };
-        self.unread.extend_from_slice(&bytes);
+        reading.push(&bytes);
         let last = if self.is_stream { last_line(&bytes) } else { None };
-        if self.unread.len() >= UNREAD || last.is_some() {
-            reading.push(&self.unread);
-            self.unread.clear();
-        }
         if let Some(last) = last.filter(|_| reading.is_over()) {
             self.finish()?;
             self.held = Some(bytes.split_off(last));
@@ -88,8 +78,7 @@ impl Tee {
     /// Stores what has passed, if it is a whole reply.
     fn finish(&mut self) -> Result<(), UpstreamError> {
         self.waiting = None;
-        let Some((mut reading, complete)) = self.copy.take() else { return Ok(()) };
-        reading.push(&std::mem::take(&mut self.unread));
+        let Some((reading, complete)) = self.copy.take() else { return Ok(()) };
         match reading.finish() {
             Finished::Whole(reply) => self.storing = Some(complete(Some(reply))),
             Finished::Unfinished if self.is_stream => {

@@ -1,21 +1,15 @@
 //! Weaving lore into a request, in bounded time and in no other chat's way.
 
 use std::{
-    panic::AssertUnwindSafe,
-    sync::{Arc, TryLockError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
-use futures_util::FutureExt as _;
 use http::{HeaderMap, request::Parts};
-use loreloom_recognise::wire::Known;
-use tokio::{
-    runtime::{Handle, RuntimeFlavor},
-    task::{block_in_place, spawn_blocking},
-};
+use tokio::{runtime::Handle, task::spawn_blocking};
 
-use super::body::{Body, Unreadable};
+use super::body::Body;
 use crate::{
     app::App,
     caching::{Placed, breakpoints},
@@ -44,14 +38,13 @@ pub(super) struct Outgoing {
     /// Where it goes.
     pub(super) connection: Arc<Connection>,
     /// What was decided; `None` for a request that belongs to no story.
-    pub(super) woven: Option<Box<Woven>>,
+    pub(super) woven: Option<Decision>,
     /// What is wrong with the request.
     pub(super) complaint: Option<String>,
 }
 
-/// A turn, and where its reply belongs. It is handed from one to the next in a box: what is moved
-/// with every request after a pause is fetched from far away.
-pub(super) struct Woven {
+/// A turn, and where its reply belongs.
+pub(super) struct Decision {
     pub(super) decided: Box<Decided>,
     pub(super) sewn: Sewn,
     pub(super) telling: Telling,
@@ -59,10 +52,8 @@ pub(super) struct Woven {
 
 /// Weaves lore into a request, or says why it goes on without.
 ///
-/// The engine works under a deadline; a turn that misses it is decided in vain. Where turns have
-/// been quick it works where the request came in, and other threads go on with that one's tasks,
-/// at once if others wait and else as soon as it takes long; where they have not, it has a thread
-/// to itself. So a slow turn delays no other chat.
+/// The engine works in a blocking thread, so that a slow turn delays no other chat, and under a
+/// deadline: a turn that misses it goes on without lore, and its thread ends unheard.
 pub(super) async fn weave(
     app: &App,
     parts: &Parts,
@@ -71,58 +62,24 @@ pub(super) async fn weave(
 ) -> Result<Outgoing, String> {
     let live = app.live();
     let waiting = Arc::new(Waiting::new(&live.weaving.room));
-    let (begun, deadline) = (Instant::now(), live.weaving.deadline);
     let work = async {
         waiting.enter().await.map_err(|_closed| "the server is stopping".to_owned())?;
+        // The thread keeps the turn's place until it ends, also after the deadline.
+        let (app, waiting, ways) = (app.clone(), Arc::clone(&waiting), ways.clone());
+        let (path, headers, body) =
+            (parts.uri.path().to_owned(), parts.headers.clone(), body.clone());
         let runtime = Handle::current();
-        let working = Working { app: app.clone(), waiting: Arc::clone(&waiting) };
-        let (body, ways) = (body.clone(), ways.clone());
-        // A runtime of one thread has no other that could go on with its tasks.
-        let may_stay = runtime.runtime_flavor() == RuntimeFlavor::MultiThread;
-        let prepared = if let Some(running) = app.pace().begin().filter(|_| may_stay) {
-            let came = (parts.uri.path(), &parts.headers, &body);
-            let preparing = AssertUnwindSafe(working.prepare(came, ways)).catch_unwind();
-            let others = runtime.metrics().num_workers() > 1;
-            let prepared = if running.is_alone()
-                && others
-                && let Some(_looked_after) = app.pace().lookout.begin(&runtime, &app.tasks)
-            {
-                if app.pace().is_busy() {
-                    wake_another(app);
-                }
-                preparing.await.ok()
-            } else {
-                // The other threads may be deciding turns as well: a new one takes this one's
-                // place.
-                block_in_place(|| runtime.block_on(preparing)).ok()
-            };
-            if begun.elapsed() > deadline + waiting.so_far() {
-                return Err(missed(deadline));
-            }
-            prepared
-        } else {
-            let (path, headers) = (parts.uri.path().to_owned(), parts.headers.clone());
-            let preparing = async move { working.prepare((&path, &headers, &body), ways).await };
-            spawn_blocking(move || runtime.block_on(preparing)).await.ok()
-        };
-        prepared.unwrap_or_else(|| Err("the engine failed".to_owned()))
+        let prepare =
+            move || runtime.block_on(prepare(&app, &waiting, (&path, &headers, &body), ways));
+        // It panics where the engine has a bug; the request goes on all the same.
+        let prepared = spawn_blocking(prepare).await;
+        prepared.unwrap_or_else(|_panicked| Err("the engine failed".to_owned()))
     };
-    in_time(deadline, &waiting, work).await
+    in_time(live.weaving.deadline, &waiting, work).await
 }
 
-/// Wakes another thread of the runtime, if one sleeps, so that it waits for what comes in while
-/// this one is busy: the thread that waited for that last may be this one. Two tasks, because
-/// the last one that a thread was given is its own and the others may be taken by any; so what
-/// waited here as the last one may be taken, too. To hand all of this thread over, as
-/// `block_in_place` does, costs a turn a tenth of a millisecond more.
-fn wake_another(app: &App) {
-    for _ in 0..2 {
-        app.tasks.spawn(async {});
-    }
-}
-
-/// The result of some work, unless it takes longer than the deadline, waiting for others not
-/// counted.
+/// The result of some work, unless it takes longer than the deadline. Time in which the turn
+/// waits for others does not count.
 async fn in_time<T>(
     deadline: Duration,
     waiting: &Waiting,
@@ -137,57 +94,8 @@ async fn in_time<T>(
         }
         // More waiting may have begun meanwhile.
         if tokio::time::Instant::now() >= begun + deadline + waiting.so_far() {
-            return Err(missed(deadline));
+            return Err(format!("the engine took longer than {} ms", deadline.as_millis()));
         }
-    }
-}
-
-fn missed(deadline: Duration) -> String {
-    format!("the engine took longer than {} ms", deadline.as_millis())
-}
-
-/// What deciding a turn needs besides the request.
-struct Working {
-    app: App,
-    waiting: Arc<Waiting>,
-}
-
-impl Working {
-    async fn prepare(
-        &self,
-        came: (&str, &HeaderMap, &Bytes),
-        ways: Ways,
-    ) -> Result<Outgoing, String> {
-        let _noting = Noting { working: self, begun: Instant::now() };
-        Box::pin(prepare(&self.app, &self.waiting, came, ways)).await
-    }
-}
-
-/// Takes note of how long a turn took, also of one that its request no longer waits for.
-struct Noting<'working> {
-    working: &'working Working,
-    begun: Instant,
-}
-
-impl Drop for Noting<'_> {
-    fn drop(&mut self) {
-        let Working { app, waiting } = self.working;
-        app.pace().took(self.begun.elapsed().saturating_sub(waiting.so_far()));
-        waiting.leave();
-    }
-}
-
-/// Reads a body. While another one is being read nobody waits for what is known.
-fn read(app: &App, path: &str, headers: &HeaderMap, came: &[u8]) -> Result<Body, Unreadable> {
-    match app.known_messages().try_lock() {
-        Ok(mut known) => Body::read(path, headers, came, &mut known),
-        Err(TryLockError::Poisoned(known)) => {
-            // A panic may have left half of it behind.
-            let mut known = known.into_inner();
-            *known = Known::default();
-            Body::read(path, headers, came, &mut known)
-        }
-        Err(TryLockError::WouldBlock) => Body::read(path, headers, came, &mut Known::default()),
     }
 }
 
@@ -199,7 +107,7 @@ async fn prepare(
     ways: Ways,
 ) -> Result<Outgoing, String> {
     let begun = Instant::now();
-    let mut body = read(app, path, headers, came).map_err(|error| error.to_string())?;
+    let mut body = Body::read(path, headers, came).map_err(|error| error.to_string())?;
     app.unwrap_echoes(&mut body.request);
     let model = body.model.as_deref();
     let connection = ways.of(model);
@@ -208,8 +116,8 @@ async fn prepare(
     let mut seen = app.see(&body.request).await.map_err(|error| error.to_string())?;
     let recognised = begun.elapsed();
     let complaint = body.complaint.take();
-    let told = (&body.told, body.is_text());
-    let decided = app.decide(&mut seen.found, told, &line, waiting).await;
+    let stated = (&body.stated, body.is_text());
+    let decided = app.decide(&mut seen.found, stated, &line, waiting).await;
     let decided = decided.map_err(|error| error.to_string())?;
     tracing::debug!(?read, ?recognised, decided = ?begun.elapsed(), "a turn was decided");
     let mut layout = seen.found.layout(&body.request, connection.strict_roles);
@@ -229,6 +137,6 @@ async fn prepare(
     let body = body.woven(&plan, came, &marks);
     let sewn = Sewn { prompt, layout, plan, moving, line };
     let telling = Telling { ticket: seen.ticket, names: decided.wish.names.clone() };
-    let woven = Some(Box::new(Woven { decided, sewn, telling }));
+    let woven = Some(Decision { decided, sewn, telling });
     Ok(Outgoing { body, connection, woven, complaint })
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use loreloom_core::{
     book::{Book, DepthFrom, Entry, Key, Position},
+    cache_placement::{Canvas, LoreSources, Provider, StableSettings, TokenMemo, kept},
     chat::{Path, Role},
     ids::TenantId,
     prompt::PromptMessage,
-    stable::{Canvas, LoreSources, Provider, StableSettings, TokenMemo, kept},
     tokens::ByteEstimate,
 };
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
@@ -168,8 +168,8 @@ async fn a_stored_turn_is_placed_again_to_the_byte() {
     let messages: Vec<_> = nodes.into_iter().map(|node| node.message).collect();
     let lore = loreloom.app.stacks.lore();
     for (turn, record) in records(&loreloom).await.into_iter().enumerate() {
-        let given = record.given.as_deref().unwrap();
-        let path = given.path(chat.id.clone(), messages[..=turn * 2].to_vec());
+        let input = record.input.as_deref().unwrap();
+        let path = input.path(chat.id.clone(), messages[..=turn * 2].to_vec());
         assert_eq!(path.prefix(), record.at);
         let before =
             Path::of(chat.id.clone(), path.items()[..turn * 2].iter().map(|i| i.message.clone()));
@@ -178,20 +178,20 @@ async fn a_stored_turn_is_placed_again_to_the_byte() {
         } else {
             loreloom.store.state(&tenant, &before).await.unwrap()
         };
-        let bare = given.seams.unpick(&record.prompt).unwrap();
-        let layout = given.seams.layout.clone().unwrap();
-        let mut woven = loreloom_core::weave::Woven {
+        let bare = input.seams.unpick(&record.prompt).unwrap();
+        let layout = input.seams.layout.clone().unwrap();
+        let mut woven = loreloom_core::engine::Decision {
             injections: record.injections.clone(),
             delta: record.delta.clone(),
             report: record.report.clone(),
             hide_prompts: Vec::new(),
         };
-        woven.delta.ledger = loreloom_core::stable::LedgerDelta::default();
+        woven.delta.ledger = loreloom_core::cache_placement::LedgerDelta::default();
         let canvas = Canvas { prompt: &bare, layout: &layout, path: &path };
-        let arrangement = given.arrangement.as_ref().unwrap();
-        let roster = given.roster(lore.library(), lore.rules());
-        let (library, scene) = (lore.library(), &state.scene);
-        let sources = LoreSources { library, roster: &roster, scene };
+        let arrangement = input.arrangement.as_ref().unwrap();
+        let active = input.active_entries(lore.library(), lore.rules());
+        let (library, scene) = (lore.library(), &state.vault_context);
+        let sources = LoreSources { library, active: &active, scene };
         let planned = arrangement.place(canvas, sources, &state.ledger, &mut woven);
         let again = layout.plan(&bare, &planned.injections()).apply(bare);
         assert_eq!(again.messages, record.prompt, "turn {turn}");

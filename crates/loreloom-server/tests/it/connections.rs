@@ -76,9 +76,9 @@ async fn a_turn_is_counted_as_its_connection_counts_and_its_report_says_so() {
         let last = loreloom.app.last_turn().await.unwrap().unwrap().record;
         let facts = &last.report.facts;
         assert_eq!((facts.tokenizer.as_str(), facts.context), (tokenizer, Tokens(12_345)));
-        let given = last.given.unwrap();
-        assert_eq!(given.connection, Some("cloud".into()));
-        assert_eq!(given.model.as_deref(), Some(model));
+        let input = last.input.unwrap();
+        assert_eq!(input.connection, Some("cloud".into()));
+        assert_eq!(input.model.as_deref(), Some(model));
     }
 }
 
@@ -168,7 +168,7 @@ async fn the_models_of_all_connections_are_one_list_and_every_name_leads_to_its_
         );
         assert_eq!(came.header("api-key"), None);
     }
-    let last = loreloom.app.last_turn().await.unwrap().unwrap().record.given.unwrap();
+    let last = loreloom.app.last_turn().await.unwrap().unwrap().record.input.unwrap();
     assert_eq!((last.connection, last.model.as_deref()), (Some("cloud".into()), Some("llama")));
 }
 

@@ -32,7 +32,7 @@ use loreloom_server::{
     Access, App, AppParts, Choosing, Connection, ConnectionKind, Connections, Defaults, Limits,
     Notices, Prices, Recogniser, SentLog, Stacks, Weaving, serve,
 };
-use loreloom_store::MemoryStore;
+use loreloom_store::InMemoryStore;
 use loreloom_testkit::model_server::ModelServer;
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -68,7 +68,7 @@ impl Clock for Ticking {
 
 pub(crate) struct Loreloom {
     pub(crate) address: SocketAddr,
-    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) store: Arc<InMemoryStore>,
     pub(crate) app: App,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Setup {
     pub(crate) rules: Rules,
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(crate) weaving: Weaving,
-    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) store: Arc<InMemoryStore>,
     pub(crate) memory: bool,
     /// Where requests go, instead of to the one model.
     pub(crate) connections: Option<Connections>,
@@ -88,7 +88,7 @@ pub(crate) struct Setup {
     /// Another book than the one with the bell.
     pub(crate) lore: Option<Book>,
     /// What is told of chats.
-    pub(crate) told: std::collections::BTreeMap<String, loreloom_core::told::Told>,
+    pub(crate) contexts: std::collections::BTreeMap<String, loreloom_core::turn::StoryContext>,
     pub(crate) choosing: Option<Choosing>,
     pub(crate) noting: Option<Arc<dyn ChatModel>>,
     /// What finds entries by meaning, and how long a turn waits for it.
@@ -115,7 +115,7 @@ impl Default for Setup {
             access: Access::default(),
             limits: Limits::default(),
             lore: None,
-            told: std::collections::BTreeMap::new(),
+            contexts: std::collections::BTreeMap::new(),
             choosing: None,
             noting: None,
             embedder: None,
@@ -148,7 +148,7 @@ impl Loreloom {
         let _installed = rustls::crypto::ring::default_provider().install_default();
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
         let Setup { rules, counter, weaving, store, memory, options, notes_model, .. } = setup;
-        let Setup { connections, access, limits, choosing, noting, lore, told, .. } = setup;
+        let Setup { connections, access, limits, choosing, noting, lore, contexts, .. } = setup;
         let Setup { embedder, clock, prices, .. } = setup;
         let stacks = Box::pin(stacks(lore.unwrap_or_else(book), rules, embedder)).await;
         let memory = (memory || notes_model.is_some())
@@ -170,7 +170,7 @@ impl Loreloom {
                 user: "Mira".to_owned(),
                 speaker: None,
                 seed: 0,
-                told,
+                contexts,
             },
             weaving,
             access: Arc::new(access),
@@ -273,7 +273,7 @@ fn book() -> Book {
 
 /// Memory, with a model of that ability or none.
 fn remembering(
-    store: &Arc<MemoryStore>,
+    store: &Arc<InMemoryStore>,
     options: Options,
     profile: Option<ModelProfile>,
 ) -> Arc<MemoryServices> {

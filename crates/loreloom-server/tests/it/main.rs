@@ -22,7 +22,8 @@ mod responses;
 mod safety;
 mod slots;
 mod story;
-mod told;
+mod story_context;
+
 mod traffic;
 mod vault_select;
 mod wrap;

@@ -5,11 +5,11 @@ mod damage;
 mod encrypted;
 mod live;
 mod openers;
+#[cfg(feature = "postgres")]
+mod postgres_schema;
 mod remembering;
 mod size;
 mod sqlite;
-#[cfg(feature = "postgres")]
-mod upgrade;
 mod upkeep;
 
 mod memory {

@@ -14,7 +14,7 @@ use loreloom_memory::{
 };
 use loreloom_ports::{JobState, Outcome, Owner};
 use loreloom_ports::{RecordKey, RecordKind};
-use loreloom_store::{MemoryStore, SqliteStore};
+use loreloom_store::{InMemoryStore, SqliteStore};
 use loreloom_testkit::{
     memory_suite::{
         mind::{Mind, story},
@@ -45,7 +45,7 @@ proptest! {
 #[expect(clippy::unwrap_used, reason = "a database in memory always opens")]
 fn minds() -> Vec<Mind> {
     let sqlite = SqliteStore::in_memory().unwrap();
-    vec![Mind::new(Arc::new(MemoryStore::default())), Mind::new(Arc::new(sqlite))]
+    vec![Mind::new(Arc::new(InMemoryStore::default())), Mind::new(Arc::new(sqlite))]
 }
 
 fn texts(list: &[&str]) -> Vec<String> {
@@ -324,7 +324,7 @@ async fn an_archive_reads_back_into_another_store_and_only_once() {
     mind.live(&path, "Mara").await.unwrap();
     let archive = mind.service.exchange.export(&mind.tenant).await.unwrap();
     let text = serde_json::to_string(&archive).unwrap();
-    let other = Mind::with(Arc::new(MemoryStore::default()), TenantId("other".into()), 1);
+    let other = Mind::with(Arc::new(InMemoryStore::default()), TenantId("other".into()), 1);
     other.tell(&path).await.unwrap();
     let read = || serde_json::from_str(&text).unwrap();
     assert_eq!(
@@ -504,7 +504,7 @@ async fn a_policy_decides_what_jobs_read_and_write() {
         (Policy::ReadOnly, vec![], vec![]),
         (Policy::Off, vec![], vec![]),
     ] {
-        let mut mind = Mind::new(Arc::new(MemoryStore::default()));
+        let mut mind = Mind::new(Arc::new(InMemoryStore::default()));
         mind.set_policy("Mara", policy);
         let path = story("c", &texts(&["Hello secret1.", "Good day."]));
         mind.live(&path, "Mara").await.unwrap();

@@ -13,19 +13,19 @@ use cpu_time::ThreadTime;
 use loreloom_core::{
     assemble::Assembled,
     book::{Book, DepthFrom, Entry, Key, Position},
+    cache_placement::{
+        self, Ledger, LoreSources, Mode, Provider, Scene, StableSettings, TokenMemo, Trial,
+        TrialTurn, fingerprint, kept,
+    },
     chat::{Message, Path, Role},
-    given::{Asked, Given},
     ids::{ChatId, MessageId},
-    library::{Library, Roster},
+    library::{ActiveEntries, Library},
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
     replay::{Loom, Replay},
     rules::{Profile, Rules},
-    stable::{
-        self, Ledger, LoreSources, Mode, Provider, Scene, StableSettings, TokenMemo, Trial,
-        TrialTurn, fingerprint, kept,
-    },
     tokens::{ByteEstimate, TokenCounter as _},
+    turn::{TurnInput, VaultContext},
     units::{Depth, MessageCount, Tokens},
 };
 use loreloom_recognise::layout_of;
@@ -158,20 +158,20 @@ impl<'a> Tale<'a> {
     /// Tells the story.
     fn tell(&self, trial: &mut Trial<'_>) -> Told {
         let rules = self.setting.rules();
-        let roster = Roster::all(&self.library, rules.world_info.strategy);
+        let active = ActiveEntries::all(&self.library, rules.world_info.strategy);
         let loom =
-            Loom { library: &self.library, roster: &roster, rules: &rules, counter: &ByteEstimate };
+            Loom { library: &self.library, active: &active, rules: &rules, counter: &ByteEstimate };
         let mut replay = Replay::new(ChatId::from("bench"), loom);
-        let asked = Asked {
-            given: Given { user: "Mira".to_owned(), ..Given::default() },
+        let input = TurnInput {
+            user: "Mira".to_owned(),
             context: Tokens(self.setting.context),
-            ..Asked::default()
+            ..TurnInput::default()
         };
         let mut told = Told::default();
         for message in &self.messages {
             replay.say(message.clone());
             if message.role == Role::User {
-                let woven = replay.ask(&asked);
+                let woven = replay.ask(&input);
                 let limit = woven.report.budgets.iter().map(|budget| budget.limit).sum();
                 self.turn(trial, &mut told, replay.path(), woven.injections, limit);
             }
@@ -197,15 +197,15 @@ impl<'a> Tale<'a> {
         let limit = limit.saturating_add(note.tokens);
         injections.extend(self.setting.note_is_ours.then_some(note));
         let (prompt, window, head) = self.prompt(path);
-        let roster = Roster::all(&self.library, self.setting.rules().world_info.strategy);
-        let nothing = loreloom_core::turn::Scene::default();
-        let sources = LoreSources { library: &self.library, roster: &roster, scene: &nothing };
+        let active = ActiveEntries::all(&self.library, self.setting.rules().world_info.strategy);
+        let nothing = VaultContext::default();
+        let sources = LoreSources { library: &self.library, active: &active, scene: &nothing };
         let fingerprint =
             fingerprint(prompt[..head].iter().map(|one| (one.role, one.content.as_str())));
         let length = MessageCount(u32::try_from(path.items().len()).unwrap_or(u32::MAX));
         let scene = Scene { window: &window, head: fingerprint, length, marked: &[] };
         let start = ThreadTime::now();
-        let planned = stable::plan(
+        let planned = cache_placement::plan(
             &scene,
             &injections,
             &sources,
@@ -217,7 +217,9 @@ impl<'a> Tale<'a> {
         told.ledger.apply(&planned.delta);
         let lingering = planned.laid.iter().filter(|laid| laid.lingers());
         told.lingering += lingering.map(|laid| laid.injection.tokens.0).sum::<u32>();
-        let batch = |one: &&stable::Evicted| matches!(one.why, stable::Eviction::CutOff(_));
+        let batch = |one: &&cache_placement::Evicted| {
+            matches!(one.why, cache_placement::Eviction::CutOff(_))
+        };
         told.evicted += u32::try_from(planned.evicted.iter().filter(batch).count()).unwrap_or(0);
         let _compared = trial.turn(&TrialTurn {
             scene,

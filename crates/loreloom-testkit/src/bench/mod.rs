@@ -40,11 +40,6 @@ pub fn run_peers(litellm: &std::path::Path, print: &mut dyn FnMut(Figure)) -> Re
     proxy::run_peers(litellm, print)
 }
 
-/// Writes the names of the functions that the proxy runs for a request into a file.
-pub fn run_order(file: &std::path::Path, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
-    proxy::run_order(file, print)
-}
-
 /// Runs a benchmark and hands each figure to `print` as soon as it is there.
 pub fn run(name: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     match name {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use cpu_time::ThreadTime;
 use loreloom_core::{
     chat::{Message, Role},
-    given::{Asked, Given},
     ids::ChatId,
-    library::{Library, Roster},
+    library::{ActiveEntries, Library},
     replay::{Event, Loom, Replay, events},
     rules::Profile,
     tokens::ByteEstimate,
+    turn::TurnInput,
     units::Tokens,
 };
 
@@ -31,9 +31,9 @@ pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     }
     let rules = Profile::Loreloom.rules();
     let library = Library::under([Arc::new(book)], &rules);
-    let roster = Roster::all(&library, rules.world_info.strategy);
+    let active = ActiveEntries::all(&library, rules.world_info.strategy);
     let story = story(&inputs);
-    let loom = Loom { library: &library, roster: &roster, rules: &rules, counter: &ByteEstimate };
+    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
     let start = ThreadTime::now();
     let lines = Replay::new(ChatId::from("bench"), loom).run(story);
     let seconds = start.elapsed().as_secs_f64();
@@ -59,10 +59,10 @@ fn story(inputs: &Inputs) -> Vec<Event> {
             if at % 2 == 0 { (Role::User, "Mira") } else { (Role::Assistant, "Torvald") };
         Message::new(role, Some(name), format!("{text} {at}"))
     });
-    let asked = |_, _: Option<&str>| Asked {
-        given: Given { user: "Mira".to_owned(), ..Given::default() },
+    let input = |_, _: Option<&str>| TurnInput {
+        user: "Mira".to_owned(),
         context: Tokens(8192),
-        ..Asked::default()
+        ..TurnInput::default()
     };
-    events(messages, asked)
+    events(messages, input)
 }

@@ -1,7 +1,6 @@
 //! `bench [NAME…] [--json]`: runs benchmarks. `bench proxy` with `--only PART`, `--growth N` or
 //! `--peers PROGRAM` measures one thing of the proxy instead: a part of its benchmark, its memory
-//! over N requests, or its time beside `LiteLLM`'s, which is PROGRAM; `--order FILE` writes down
-//! which functions it runs, which is what the linker orders.
+//! over N requests, or its time beside `LiteLLM`'s, which is PROGRAM.
 
 use std::{
     io::{self, Write},
@@ -11,7 +10,8 @@ use std::{
 
 use loreloom_testkit::bench::{self, Figure, Part, Printer};
 
-const USAGE: &str = "usage: bench [NAME…] [--json], bench proxy [--only PART] [--growth N] [--peers PROGRAM] [--order FILE]";
+const USAGE: &str =
+    "usage: bench [NAME…] [--json], bench proxy [--only PART] [--growth N] [--peers PROGRAM]";
 
 /// What is asked for.
 #[derive(Default)]
@@ -21,7 +21,6 @@ struct Asked {
     only: Option<String>,
     growth: Option<u64>,
     peers: Option<PathBuf>,
-    order: Option<PathBuf>,
     /// What the benchmark of the proxy starts this program as.
     part: Option<Part>,
 }
@@ -42,7 +41,6 @@ impl Asked {
                     asked.growth = Some(number.ok_or_else(wrong)?);
                 }
                 "--peers" => asked.peers = Some(PathBuf::from(value()?)),
-                "--order" => asked.order = Some(PathBuf::from(value()?)),
                 "--upstream" => asked.part = Some(Part::Upstream),
                 "--wake" => asked.part = Some(Part::Wake),
                 "--relay" => {
@@ -57,7 +55,7 @@ impl Asked {
             }
         }
         if asked.is_of_the_proxy() && asked.names != ["proxy"] {
-            let options = "`--only`, `--growth`, `--peers` and `--order`";
+            let options = "`--only`, `--growth` and `--peers`";
             return Err(format!("{options} are for `proxy` alone; {USAGE}"));
         }
         if asked.names.is_empty() {
@@ -67,7 +65,7 @@ impl Asked {
     }
 
     fn is_of_the_proxy(&self) -> bool {
-        self.only.is_some() || self.growth.is_some() || self.peers.is_some() || self.order.is_some()
+        self.only.is_some() || self.growth.is_some() || self.peers.is_some()
     }
 
     fn run(&self, name: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
@@ -83,7 +81,7 @@ impl Asked {
         if let Some(program) = &self.peers {
             bench::run_peers(program, print)?;
         }
-        self.order.as_ref().map_or(Ok(()), |file| bench::run_order(file, print))
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Stories and turns to store.
 
 use loreloom_core::{
+    cache_placement::Zone,
     chat::{GenerationType, Message, Path, Role},
     digest::Hasher,
     ids::{BookId, ChatId, Digest, EntryId, LibraryVersion, PrefixHash, TenantId},
@@ -10,7 +11,6 @@ use loreloom_core::{
         BudgetUse, KeyMatch, MatchPlace, Outcome, Reason, Report, ScanPhase, Span, Standing, Stop,
         TextSource, Trigger, TurnFacts, Verdict,
     },
-    stable::Zone,
     state::{StateDelta, TimedRecord},
     units::{Depth, MessageCount, Timestamp, Tokens},
 };
@@ -65,7 +65,7 @@ pub fn turn(path: &Path, delta: StateDelta, at: i64) -> TurnRecord {
         prompt: history(path),
         report: report(path, Vec::new()),
         created: Timestamp(at),
-        given: None,
+        input: None,
     }
 }
 

@@ -23,7 +23,6 @@ pub(super) struct Traffic(RefCell<Scenario>);
 struct Scenario {
     name: String,
     memory: KnownStories,
-    known: wire::Known,
     judge: Judge,
 }
 
@@ -65,7 +64,7 @@ impl Scenario {
             let found = headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name))?;
             found.1.as_str()
         };
-        let body = wire::WireBody::read(&recorded["body"].to_string(), &mut self.known);
+        let body = wire::WireBody::read(&recorded["body"].to_string());
         let body = body.map(|(body, _)| body).unwrap_or_default();
         let Some(request) = wire::read(method, path, header, body) else {
             return json!({ "kind": "pass", "tree": null, "extracted": [], "path": [] });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use loreloom_core::{
     book::Book,
     ids::TenantId,
-    library::{Attachment, Cast, Dialect, Scope, Shelf, Volume},
+    library::{Attachment, Dialect, LibrarySource, Scope, Volume},
     rules::Rules,
 };
 use loreloom_formats::diff::as_versions_of;
@@ -16,7 +16,7 @@ use crate::lore::LoreArguments;
 
 /// The books a turn is decided with today.
 pub(super) struct TodaysBooks {
-    pub(super) shelf: Shelf,
+    pub(super) source: LibrarySource,
     pub(super) attachments: Vec<Attachment>,
 }
 
@@ -35,7 +35,7 @@ impl TodaysBooks {
         lore: &LoreArguments,
         desk: &dyn Desk,
         past: &Revisited,
-        kept: Option<&Shelf>,
+        kept: Option<&LibrarySource>,
     ) -> anyhow::Result<Self> {
         let named = lore.books()?;
         let (now, rules) = if named.is_empty() {
@@ -45,12 +45,14 @@ impl TodaysBooks {
             (now.collect(), lore.rules()?)
         };
         let then: &[Volume] = kept.map_or(&[], |kept| &kept.volumes);
-        let given = past.record.given.as_deref();
-        let were_active = given.and_then(|given| given.attachments.as_deref());
+        let input = past.record.input.as_deref();
+        let were_active = input.and_then(|input| input.attachments.as_deref());
         let books = now.iter().map(|now| Book::clone(&now.book));
         let books = as_versions_of(then.iter().map(|volume| &*volume.book), books);
-        let mut today =
-            Self { shelf: Shelf { rules, ..Shelf::default() }, attachments: Vec::new() };
+        let mut today = Self {
+            source: LibrarySource { rules, ..LibrarySource::default() },
+            attachments: Vec::new(),
+        };
         for (at, (book, Now { dialect, scopes, .. })) in books.into_iter().zip(now).enumerate() {
             let before = then.iter().position(|volume| volume.book.id == book.id);
             let was_read = before.map(|before| then[before].dialect);
@@ -62,7 +64,7 @@ impl TodaysBooks {
             let scopes = scopes.or(were_scopes).unwrap_or_else(|| vec![Scope::Global]);
             let attached = scopes.into_iter().map(|scope| Attachment { book: at, scope });
             today.attachments.extend(attached);
-            today.shelf.volumes.push(Volume { book: Arc::new(book), dialect });
+            today.source.volumes.push(Volume { book: Arc::new(book), dialect });
         }
         Ok(today)
     }
@@ -82,13 +84,8 @@ async fn standing(
         "there are no books today: say them with `--book FILE` or keep them with `loreloom \
          books add FILE`"
     );
-    let given = past.record.given.clone().unwrap_or_default();
-    let cast = Cast {
-        chat: &past.record.chat,
-        character: given.speaker.as_ref().map(|speaker| speaker.name.as_str()),
-        persona: &given.user,
-        group: given.group.as_deref(),
-    };
+    let input = past.record.input.clone().unwrap_or_default();
+    let cast = input.cast(&past.record.chat);
     let mut books = Vec::new();
     for standing in &contents.books {
         let scopes = standing.shelved.bindings.iter().filter_map(|one| one.scope(&cast));

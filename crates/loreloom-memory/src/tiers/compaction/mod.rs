@@ -10,7 +10,7 @@ use crate::{
     pass::{ModelQuestion, Need, Purpose, Script},
     record::Memory,
     text::{QuarterEstimate, head},
-    window::{lines, stable_cutoff},
+    window::lines,
 };
 
 /// The sections of a summary, and how an update treats each.
@@ -31,7 +31,8 @@ const SECTIONS: [(&str, &str); 9] = [
 pub struct CompactionInput<'pass> {
     /// Settings, rules and model.
     pub config: Config<'pass>,
-    /// The whole path.
+    /// The messages to summarise, from the first. Without a trailing reply that may still be
+    /// swiped away.
     pub chat: &'pass [PathItem],
     /// The current summary.
     pub summary: Option<&'pass str>,
@@ -64,10 +65,10 @@ pub fn run(
     input: &CompactionInput<'_>,
     script: &mut Script<'_>,
 ) -> Result<CompactionOutcome, Need> {
-    let end = stable_cutoff(input.chat);
+    let end = input.chat.len();
     let old = input.summary.filter(|text| !text.trim().is_empty());
     let from = if old.is_some() { input.summary_end.min(end) } else { 0 };
-    let news = lines(&input.chat[from..end]);
+    let news = lines(&input.chat[from..]);
     if news.trim().is_empty() {
         return Ok(if old.is_some() {
             CompactionOutcome::Current

@@ -7,10 +7,12 @@ mod write;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
-use loreloom_core::{assemble::Plan, chat::Role, prompt::PromptMessage, stable::Mark, told::Told};
+use loreloom_core::{
+    assemble::Plan, cache_placement::Mark, chat::Role, prompt::PromptMessage, turn::StoryContext,
+};
 use loreloom_recognise::{
     Body as Prompt, Request, WireMessage,
-    wire::{self, Known, PromptField, WireBody, outline::Outline},
+    wire::{self, PromptField, WireBody, outline::Outline},
 };
 use memchr::memmem;
 
@@ -30,7 +32,7 @@ pub(super) struct Body {
     /// The model it asks for.
     pub(super) model: Option<String>,
     /// What it tells of the story besides its messages.
-    pub(super) told: Told,
+    pub(super) stated: StoryContext,
     /// What is wrong with what it says about itself.
     pub(super) complaint: Option<String>,
 }
@@ -50,18 +52,13 @@ pub(super) enum Unreadable {
 }
 
 impl Body {
-    /// Reads a body, along the messages that are known.
-    pub(super) fn read(
-        path: &str,
-        headers: &HeaderMap,
-        bytes: &[u8],
-        known: &mut Known,
-    ) -> Result<Self, Unreadable> {
+    /// Reads a body.
+    pub(super) fn read(path: &str, headers: &HeaderMap, bytes: &[u8]) -> Result<Self, Unreadable> {
         if headers.get("content-encoding").is_some_and(|encoding| encoding != "identity") {
             return Err(Unreadable::Compressed);
         }
         let text = std::str::from_utf8(bytes).map_err(|_| Unreadable::NotAnObject)?;
-        let (body, outline) = WireBody::read(text, known).ok_or(Unreadable::NotAnObject)?;
+        let (body, outline) = WireBody::read(text).ok_or(Unreadable::NotAnObject)?;
         let field = body.field().ok_or(Unreadable::NoPrompt)?;
         let (model, own) = (body.model.clone(), body.own.clone());
         // Names of chats are anything, and clients write them as they are.
@@ -70,10 +67,10 @@ impl Body {
         };
         let request = wire::read(Method::POST.as_str(), path, header, body);
         let request = request.ok_or(Unreadable::NoPrompt)?;
-        let (told, mistold) = own.as_ref().map(own::told).unwrap_or_default();
-        let complaint = own.as_ref().and_then(own::complaint).or(mistold);
+        let (stated, misstated) = own.as_ref().map(own::stated).unwrap_or_default();
+        let complaint = own.as_ref().and_then(own::complaint).or(misstated);
         let complaint = complaint.or_else(|| own::misheaded(headers));
-        Ok(Self { has_own: own.is_some(), outline, field, request, model, told, complaint })
+        Ok(Self { has_own: own.is_some(), outline, field, request, model, stated, complaint })
     }
 
     /// Takes out the prompt as reports show it: a text prompt is one message.

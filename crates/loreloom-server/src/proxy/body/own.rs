@@ -4,8 +4,7 @@
 //! one that was understood.
 
 use http::HeaderMap;
-use loreloom_core::chat::GenerationType;
-use loreloom_core::told::Told;
+use loreloom_core::{chat::GenerationType, turn::StoryContext};
 use loreloom_recognise::wire;
 use serde_json::{Value, json};
 
@@ -16,11 +15,11 @@ const SAID: [&str; 4] = ["chat", "type", "user", "char"];
 
 /// What our own field tells of the story, and what cannot be read of it. Each part counts by
 /// itself.
-pub(super) fn told(own: &Value) -> (Told, Option<String>) {
-    let (mut told, mut complaint) = (Told::default(), None);
+pub(super) fn stated(own: &Value) -> (StoryContext, Option<String>) {
+    let (mut told, mut complaint) = (StoryContext::default(), None);
     for name in TOLD {
         let Some(value) = own.get(name).filter(|value| !value.is_null()) else { continue };
-        match serde_json::from_value::<Told>(json!({ name: value })) {
+        match serde_json::from_value::<StoryContext>(json!({ name: value })) {
             Ok(part) => told = part.after(&told),
             Err(error) => complaint = Some(format!("`{OWN_FIELD}.{name}`: {error}")),
         }

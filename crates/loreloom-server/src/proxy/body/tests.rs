@@ -10,11 +10,11 @@ use super::*;
 const CHAT: &str = "/v1/chat/completions";
 
 fn read(path: &str, text: &str) -> Body {
-    Body::read(path, &HeaderMap::new(), text.as_bytes(), &mut Known::default()).unwrap()
+    Body::read(path, &HeaderMap::new(), text.as_bytes()).unwrap()
 }
 
 fn unread(headers: &HeaderMap, text: &str) -> Unreadable {
-    Body::read(CHAT, headers, text.as_bytes(), &mut Known::default()).err().unwrap()
+    Body::read(CHAT, headers, text.as_bytes()).err().unwrap()
 }
 
 fn lore(place: Place, text: &str) -> Injection {
@@ -94,8 +94,7 @@ fn our_headers_are_read_as_utf_8_and_what_they_cannot_say_is_told() {
     let read = |name: &'static str, value: &[u8]| {
         let value = http::HeaderValue::from_bytes(value).unwrap();
         let headers = HeaderMap::from_iter([(http::HeaderName::from_static(name), value)]);
-        let body =
-            Body::read(CHAT, &headers, br#"{"messages":[]}"#, &mut Known::default()).unwrap();
+        let body = Body::read(CHAT, &headers, br#"{"messages":[]}"#).unwrap();
         (body.request.explicit.chat, body.request.explicit.generation, body.complaint)
     };
     let chat = "Märchen 7";

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use loreloom_core::{
     assemble::{Insertion, Plan},
-    stable::Mark,
+    cache_placement::Mark,
 };
 use loreloom_recognise::wire::{PromptField, outline::Outline};
 use serde_json::{Value, json};

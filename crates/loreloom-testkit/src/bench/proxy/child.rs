@@ -30,17 +30,6 @@ impl Server {
         Self::with(&format!("http://{upstream}/v1"), &book_of(entries), more)
     }
 
-    /// The same as what another program runs, which is given the server's program and arguments.
-    pub(super) fn start_by(
-        mut program: Command,
-        upstream: SocketAddr,
-        entries: usize,
-        more: &[&str],
-    ) -> Result<Self, String> {
-        program.arg(binary()?);
-        Self::with_book(program, &format!("http://{upstream}/v1"), &book_of(entries), more)
-    }
-
     /// Starts a server before an upstream, with a book and arguments.
     pub(in crate::bench) fn with(
         upstream: &str,
@@ -99,11 +88,6 @@ impl Server {
         let address = line.trim().rsplit("http://").next().and_then(|text| text.parse().ok());
         let address = address.ok_or_else(|| format!("the server said `{}`", line.trim()))?;
         Ok(Self { child, address, folder: None })
-    }
-
-    /// The number of its process.
-    pub(super) fn number(&self) -> u32 {
-        self.child.id()
     }
 
     /// The memory it has in use, in megabytes; `None` where the system does not tell.

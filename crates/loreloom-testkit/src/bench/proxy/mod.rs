@@ -8,7 +8,6 @@
 pub(super) mod beside;
 pub(super) mod child;
 mod growth;
-mod order;
 mod peers;
 mod wire;
 
@@ -167,11 +166,6 @@ pub(super) fn run_peers(litellm: &std::path::Path, print: &mut dyn FnMut(Figure)
     runtime()?.block_on(peers::run(litellm, print)).map_err(|error| error.to_string())
 }
 
-/// Writes down which functions a request runs.
-pub(super) fn run_order(file: &std::path::Path, print: &mut dyn FnMut(Figure)) -> Measured<()> {
-    runtime()?.block_on(order::run(file, print)).map_err(|error| error.to_string())
-}
-
 fn runtime() -> Measured<tokio::runtime::Runtime> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -265,7 +259,7 @@ async fn at_a_rate(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pair> 
 
 /// Eight stories at once, each growing; the model thinks for five milliseconds on average.
 async fn eight_stories(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pair> {
-    // The first turn of all has a thread of its own.
+    // The first turn of all loads what the others find loaded.
     let mut client = Client::connect(ours, true).await?;
     client.ask(&Story::new("first".to_owned()).next(Order { chunks: 1, pause: 5 })).await?;
     let mut clients = JoinSet::new();

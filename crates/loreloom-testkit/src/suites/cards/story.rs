@@ -4,17 +4,17 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use loreloom_core::{
     book::Book,
-    cards::{CardMode, CardRules},
     chat::{GenerationType, Message, Path, Role},
+    dialects::cards::{CardMode, CardRules},
     dice::{Dice, Roll, TurnDice},
+    engine::{self, EngineInput},
     ids::{ChatId, EntryId},
-    library::{Dialect, Library, Roster},
+    library::{ActiveEntries, Dialect, Library},
     rules::Rules,
     state::StoryState,
     tokens::TokenCounter,
-    turn::{CardTexts, Forced, Host, Instruments, Near, Speaker, Transcript, Turn, TurnCache},
+    turn::{CardTexts, Forced, Instruments, Near, Speaker, Transcript, Turn, TurnCache, TurnInput},
     units::Tokens,
-    weave,
 };
 use loreloom_formats::{ImportOptions, import};
 use serde_json::{Value, json};
@@ -27,8 +27,8 @@ pub(super) fn run(input: &Value) -> Result<Value, String> {
     let books: Result<Vec<(Arc<Book>, Dialect)>, String> =
         books.iter().enumerate().map(|(at, book)| read_book(at, book)).collect();
     let library = Library::compile_dialects(books?, &rules);
-    let roster = Roster::all(&library, rules.world_info.strategy);
-    let story = Story { library, roster, rules };
+    let active = ActiveEntries::all(&library, rules.world_info.strategy);
+    let story = Story { library, active, rules };
     let turns = input["turns"].as_array().ok_or("a case has an array of `turns`")?;
     // The state after each turn: a turn may go on from any earlier one.
     let mut states: Vec<StoryState> = Vec::new();
@@ -108,7 +108,7 @@ impl Dice for NamedDice<'_> {
 
 struct Story {
     library: Library,
-    roster: Roster,
+    active: ActiveEntries,
     rules: Rules,
 }
 
@@ -126,7 +126,6 @@ impl Story {
         let forced: Result<Vec<Forced>, String> = names(&turn["forced"])
             .map(|name| Ok(Forced { entry: self.id(name)?, instead: None }))
             .collect();
-        let forced = forced?;
         let card: CardTexts =
             serde_json::from_value(turn.get("card").cloned().unwrap_or_else(|| json!({})))
                 .map_err(|error| error.to_string())?;
@@ -136,29 +135,22 @@ impl Story {
             tags: None,
         };
         let greeting = turn["greeting"].as_u64();
-        let request = Turn {
-            chat: path.chat(),
-            prefix: path.prefix(),
-            answers: path.last_user(),
-            transcript: &transcript,
+        let input = TurnInput {
             generation: GenerationType::from_name(turn["generation"].as_str().unwrap_or_default()),
-            speaker: Some(&speaker),
-            user: turn["user"].as_str().unwrap_or("Mira"),
-            card: &card,
-            prompts: &[],
-            forced: &forced,
+            speaker: Some(speaker),
+            user: turn["user"].as_str().unwrap_or("Mira").to_owned(),
+            card,
+            forced: forced?,
             context: Tokens(8000),
             seed: turn["seed"].as_u64().unwrap_or(0),
-            at: None,
             dry_run: turn["dry_run"] == true,
-            host: Host {
-                greeting: greeting.and_then(|index| u32::try_from(index).ok()),
-                user_icon: turn["user_icon"].as_str(),
-                text: turn["text"] == true,
-                near: &near,
-                ..Host::default()
-            },
+            greeting: greeting.and_then(|index| u32::try_from(index).ok()),
+            user_icon: turn["user_icon"].as_str().map(str::to_owned),
+            text_completion: turn["text"] == true,
+            near,
+            ..TurnInput::default()
         };
+        let request = input.turn(&path, &transcript);
         self.play(turn, &request, state)
     }
 
@@ -172,20 +164,19 @@ impl Story {
         for (name, roll) in turn["rolls"].as_object().into_iter().flatten() {
             rolls.insert(self.id(name)?, roll.as_f64().ok_or("a roll is a number")?);
         }
-        let real = TurnDice::at(request.seed, request.chat, request.answers);
+        let real = request.dice();
         let mut dice = NamedDice { rolls, real, library: &self.library, rolled: Vec::new() };
         let mut cache = TurnCache::default();
         let mut instruments = Instruments { counter: &Words, dice: &mut dice, cache: &mut cache };
-        let (library, roster, rules) = (&self.library, &self.roster, &self.rules);
-        let woven = weave::weave(library, roster, request, state, rules, &mut instruments);
+        let (library, active, rules) = (&self.library, &self.active, &self.rules);
+        let woven = engine::decide(
+            &EngineInput { library, active, turn: request, state, rules },
+            &mut instruments,
+        );
         let before = state.clone();
-        let verdicts = weave::verdicts(
+        let verdicts = engine::verdicts(
             &woven.report,
-            library,
-            roster,
-            request,
-            &before,
-            rules,
+            &EngineInput { library, active, turn: request, state: &before, rules },
             &mut instruments,
         );
         state.apply(&woven.delta);

@@ -164,8 +164,12 @@ fn path(messages: Option<&Value>) -> Result<Vec<PathItem>, String> {
     let messages: Vec<Value> = optional(messages)?.unwrap_or_default();
     let message = |value: &Value| {
         let field = |name: &str| value.get(name).and_then(Value::as_str);
-        let is_user = value.get("is_user").and_then(Value::as_bool).unwrap_or(false);
-        let role = if is_user { Role::User } else { Role::Assistant };
+        let is = |name: &str| value.get(name).and_then(Value::as_bool).unwrap_or(false);
+        let role = match (is("is_system"), is("is_user")) {
+            (true, _) => Role::System,
+            (false, true) => Role::User,
+            (false, false) => Role::Assistant,
+        };
         let text = field("mes").ok_or_else(|| format!("a message needs `mes`, found {value}"))?;
         Ok(Message::new(role, field("name"), text))
     };

@@ -3,6 +3,7 @@
 use loreloom_memory::{
     inject::{MemorySlot, SlotText, Slots, SlotsInput, knowledge, scene_state, slots},
     record::{Insight, Memory},
+    score::TurnContext,
     text::QuarterEstimate,
 };
 use serde_json::{Value, json};
@@ -14,7 +15,11 @@ pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, St
     Ok(Some(match feature {
         "inject_summary" => summary(case)?,
         "inject_longterm" => {
-            let slots = filled(case);
+            let slots = if case.maybe("real_turn")?.unwrap_or(false) {
+                filled_for_turn(case)?
+            } else {
+                filled(case)
+            };
             json!({
                 "long": shown(slots.get(MemorySlot::LongTerm)),
                 "triggered": shown(slots.get(MemorySlot::Triggered)),
@@ -51,6 +56,20 @@ pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, St
 
 fn filled(case: &Fixture<'_>) -> Slots {
     slots(&input(case, &case.meta))
+}
+
+/// Slots of a turn on which memories are ordered by what is going on.
+fn filled_for_turn(case: &Fixture<'_>) -> Result<Slots, String> {
+    let turn = TurnContext::of(
+        &case.chat,
+        &case.character.entities,
+        &case.meta.story_arcs,
+        case.profile,
+        &case.character.memories,
+        &case.vectors()?,
+        case.rules.text,
+    );
+    Ok(slots(&SlotsInput { turn: Some(&turn), ..input(case, &case.meta) }))
 }
 
 fn input<'slots>(

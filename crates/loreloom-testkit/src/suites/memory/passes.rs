@@ -3,6 +3,7 @@
 use loreloom_memory::{
     record::{Entity, Memory},
     tiers::{arcs, compaction, consolidation, epistemic, ledger, longterm, scenes, session},
+    window::stable_cutoff,
 };
 use serde_json::{Value, json};
 
@@ -136,9 +137,11 @@ fn ledger_pass(case: &Fixture<'_>) -> Result<Value, String> {
 }
 
 fn compaction_pass(case: &Fixture<'_>) -> Result<Value, String> {
+    let includes_last = case.maybe("include_last")?.unwrap_or(false);
+    let end = if includes_last { case.chat.len() } else { stable_cutoff(&case.chat) };
     let input = compaction::CompactionInput {
         config: case.config(),
-        chat: &case.chat,
+        chat: &case.chat[..end],
         summary: case.meta.summary.as_deref(),
         summary_end: case.meta.summary_end,
         longterm: &active(&case.character.memories),
@@ -161,7 +164,7 @@ fn consolidation_pass(case: &Fixture<'_>) -> Result<Value, String> {
         tier: consolidation::Tier::LongTerm,
         memories: &case.character.memories,
         entities: &case.character.entities,
-        force: false,
+        force: case.maybe("force")?.unwrap_or(false),
         now: case.now,
         ids: Fixture::ids(),
     };
