@@ -291,7 +291,7 @@ fn remembering(
         embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
         embedder: Some(Arc::new(StaticEmbedder::embedded())),
     };
-    Arc::new(MemoryServices::new(ports, Options { model, ..options }))
+    Arc::new(MemoryServices::new(&ports, Options { model, ..options }))
 }
 
 /// A book that is active in every chat.
