@@ -15,17 +15,14 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     api::ApiState,
-    caching::{Placement, SentLog},
-    choosing::Choosing,
     connections::Connections,
     events,
     gate::Access,
     limits::Limits,
     lore::LoreError,
     notices::{Happened, Notice, Notices},
-    paths::Paths,
-    recogniser::Recogniser,
     stacks::Stacks,
+    turn::{Choosing, Placement, RecentPaths, Recogniser, SentLog},
 };
 
 /// The server's shared state. Cloning it is cheap.
@@ -36,7 +33,7 @@ pub struct App(Arc<Shared>);
 struct Shared {
     parts: AppParts,
     api: ApiState,
-    paths: Paths,
+    paths: RecentPaths,
 }
 
 /// What an [`App`] is made of.
@@ -127,7 +124,7 @@ impl Default for Weaving {
 impl App {
     /// A server made of these parts.
     pub fn new(parts: AppParts) -> Self {
-        let (api, paths) = (ApiState::since(parts.clock.now()), Paths::default());
+        let (api, paths) = (ApiState::since(parts.clock.now()), RecentPaths::default());
         Self(Arc::new(Shared { parts, api, paths }))
     }
 }
@@ -138,8 +135,8 @@ impl App {
         self.api().events.tell(&self.tenant, what);
     }
 
-    /// The stories that were told lately.
-    pub(crate) fn paths(&self) -> &Paths {
+    /// The paths of recent turns.
+    pub(crate) fn paths(&self) -> &RecentPaths {
         &self.0.paths
     }
 

@@ -8,14 +8,10 @@ mod api;
 mod app;
 mod assets;
 mod bookcase;
-mod caching;
 mod catalog;
 mod chat_import;
-mod choosing;
 mod connection_settings;
 mod connections;
-mod deciding;
-mod echoes;
 mod events;
 mod fail_opens;
 mod features;
@@ -25,6 +21,7 @@ mod graph;
 mod guard;
 mod keys;
 mod labels;
+mod last_turn;
 mod limits;
 mod live;
 mod live_features;
@@ -35,24 +32,20 @@ mod metrics;
 mod models;
 mod moving;
 mod notices;
-mod noting;
 mod own_connections;
 mod pages;
 pub mod past;
-mod paths;
 mod prompt_map;
 mod proxy;
 mod questions;
-mod recogniser;
-mod remembering;
 mod replays;
 mod router;
 mod routing;
 mod serve;
 mod stacks;
-mod story;
 mod timings;
 mod trying;
+mod turn;
 mod unopened;
 pub mod vault_select;
 mod vaults;
@@ -61,9 +54,7 @@ pub use self::{
     api::document as api_document,
     app::{App, AppParts, Defaults, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Maker, Shelved, Standing},
-    caching::{Placement, SentLog},
     chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
-    choosing::Choosing,
     connection_settings::{
         ConnectionKind, ConnectionSettings, KeySource, Prices, ServerUrl, SettingsError,
         TokenizerSetting,
@@ -77,16 +68,16 @@ pub use self::{
     guard::Origins,
     keys::{KeyCabinet, KeyError, KeyRecord, Keys, Scope},
     labels::{Label, Labels},
+    last_turn::LastTurn,
     limits::Limits,
     live_features::Started,
     lore::{Lore, LoreError},
     notices::{Happened, Notice, Notices},
     own_connections::{OwnConnection, Reach},
     questions::Questions,
-    recogniser::Recogniser,
     routing::{KeptRouting, RouteSetting, Routing},
     serve::serve,
     stacks::{Stacks, StacksError},
-    story::LastTurn,
+    turn::{Choosing, Placement, Recogniser, SentLog},
     vaults::{OpenVault, RegisteredVault, VaultKeeper, VaultRefusal},
 };

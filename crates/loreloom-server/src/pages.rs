@@ -19,7 +19,7 @@ use loreloom_core::{
 };
 use serde_json::json;
 
-use crate::{App, story::LastTurn};
+use crate::{App, last_turn::LastTurn};
 
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

@@ -13,6 +13,7 @@ use loreloom_core::{
     ids::{ChatId, PrefixHash},
 };
 use loreloom_formats::{Limits, chat::import_chat};
+use loreloom_memory::service::Who;
 use loreloom_ports::{Node, Reply, StoreError, TurnId, history::archive};
 use loreloom_recognise::wire::{CHAT_NAMES, is_chat_name};
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,7 @@ use crate::{
     chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
     events::Happened,
     labels::Label,
+    turn,
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -333,11 +335,11 @@ async fn reply(
     let reply = Reply { turn, node, created: app.clock.now() };
     app.store.commit_reply(&caller.tenant, &chat, &reply).await?;
     // The reply is stored: told as a failure, it would be sent once more.
-    if let Err(error) = app.note(&story, notes).await {
+    if let Err(error) = turn::note(&app, &story, notes).await {
         tracing::warn!(%error, "the notes were not stored");
     }
-    let user = record.input.as_ref().map(|input| input.user.clone());
-    app.remember_by_name(&story, user, name).await;
+    let who = name.as_deref().map(Who::named).unwrap_or_default();
+    turn::tell_memory(&app, &story, who).await;
     wrote(&app, &caller, &chat, before, item.prefix).await
 }
 

@@ -33,7 +33,12 @@ use super::{
     threads::{Thread, of_report},
     turns::prompt_text,
 };
-use crate::{app::App, lore::Lore, prompt_map::PromptMap, remembering};
+use crate::{
+    app::App,
+    lore::Lore,
+    prompt_map::PromptMap,
+    turn::recall::{self, PastRecall},
+};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(preview))
@@ -207,7 +212,7 @@ async fn speak_as(
             input.speaker = Some(Speaker::named(name.clone()));
         }
     }
-    let withheld = app.withheld(&caller.tenant, &past.path, &name).await?;
+    let withheld = recall::withheld(app, &caller.tenant, &past.path, &name).await?;
     Ok(AsSpeaker { name, followed: chosen.followed.is_some(), withheld })
 }
 
@@ -273,16 +278,21 @@ async fn remember(
     let prompt = input.and_then(|input| input.seams.unpick(&past.record.prompt));
     let seen = prompt.unwrap_or_default().len();
     let seen_from = past.path.items().len().saturating_sub(seen);
-    let remembered = app
-        .would_remember(&caller.tenant, &past.path, speaker.as_deref(), seen_from, counter, changes)
-        .await?;
+    let turn = PastRecall {
+        tenant: &caller.tenant,
+        path: &past.path,
+        speaker: speaker.as_deref(),
+        seen_from,
+        counter,
+    };
+    let remembered = recall::recall_with(app, turn, changes).await?;
     let record = &mut past.record;
     record.injections.retain(|one| match &one.source {
         Provenance::Memory(slot) => notebook::is_slot(slot),
         Provenance::AuthorsNote | Provenance::Lore { .. } => true,
     });
-    record.report.budgets.retain(|budget| budget.pool != remembering::POOL);
-    record.report.budgets.extend(remembering::budget(&remembered));
+    record.report.budgets.retain(|budget| budget.pool != recall::MEMORY_POOL);
+    record.report.budgets.extend(recall::memory_budget(&remembered));
     record.injections.extend(remembered.injections);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A reply on its way to the front end, without the notes that the model made for itself.
+//! Hides the notes that the model makes for itself from the front end.
 
 use std::{
     pin::Pin,
@@ -9,20 +9,20 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 use loreloom_ports::{BodyStream, ReplyHiding, UpstreamError};
 
-/// Passes a body on through what hides its notes.
-pub(super) struct Hidden {
+/// A body without notes.
+pub(super) struct HiddenNotes {
     body: BodyStream,
     /// Gone once the body has ended.
     hiding: Option<Box<dyn ReplyHiding>>,
 }
 
-impl Hidden {
+impl HiddenNotes {
     pub(super) fn new(body: BodyStream, hiding: Box<dyn ReplyHiding>) -> Self {
         Self { body, hiding: Some(hiding) }
     }
 }
 
-impl Stream for Hidden {
+impl Stream for HiddenNotes {
     type Item = Result<Bytes, UpstreamError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -40,7 +40,7 @@ impl Stream for Hidden {
                         return Poll::Ready(Some(Ok(shown)));
                     }
                 }
-                // What is held back of a reply that broke off may be a note.
+                // The rest of a reply that broke off may be a note, so it is not shown.
                 Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
                 Poll::Ready(None) => {
                     let rest = hiding.finish();

@@ -9,12 +9,12 @@ use super::*;
 
 const CHAT: &str = "/v1/chat/completions";
 
-fn read(path: &str, text: &str) -> Body {
-    Body::read(path, &HeaderMap::new(), text.as_bytes()).unwrap()
+fn read(path: &str, text: &str) -> RequestBody {
+    RequestBody::read(path, &HeaderMap::new(), &Bytes::copy_from_slice(text.as_bytes())).unwrap()
 }
 
 fn unread(headers: &HeaderMap, text: &str) -> Unreadable {
-    Body::read(CHAT, headers, text.as_bytes()).err().unwrap()
+    RequestBody::read(CHAT, headers, &Bytes::copy_from_slice(text.as_bytes())).err().unwrap()
 }
 
 fn lore(place: Place, text: &str) -> Injection {
@@ -32,7 +32,7 @@ fn weave(path: &str, text: &str, lore: &[Injection]) -> (String, Vec<String>) {
     let plan = layout.plan(&prompt, lore);
     let told =
         plan.apply(prompt).messages.into_iter().map(|message| message.content.into()).collect();
-    let woven = body.woven(&plan, &Bytes::copy_from_slice(text.as_bytes()), &[]);
+    let woven = body.woven(&plan, &[]);
     (String::from_utf8(woven.to_vec()).unwrap(), told)
 }
 
@@ -74,7 +74,7 @@ fn our_own_field_is_read_and_never_passed_on() {
         let found = body.complaint.take();
         assert_eq!(found.as_deref(), complaint, "{own}");
         let came = Bytes::from(text);
-        let passed = body.woven(&Plan::default(), &came, &[]);
+        let passed = body.woven(&Plan::default(), &[]);
         assert_eq!(passed, ODD, "{own}");
         assert_eq!(without_own_field(&came), ODD, "{own}");
     }
@@ -94,7 +94,8 @@ fn our_headers_are_read_as_utf_8_and_what_they_cannot_say_is_told() {
     let read = |name: &'static str, value: &[u8]| {
         let value = http::HeaderValue::from_bytes(value).unwrap();
         let headers = HeaderMap::from_iter([(http::HeaderName::from_static(name), value)]);
-        let body = Body::read(CHAT, &headers, br#"{"messages":[]}"#).unwrap();
+        let none = Bytes::from_static(br#"{"messages":[]}"#);
+        let body = RequestBody::read(CHAT, &headers, &none).unwrap();
         (body.request.explicit.chat, body.request.explicit.generation, body.complaint)
     };
     let chat = "Märchen 7";

@@ -8,7 +8,8 @@ use loreloom_core::{chat::GenerationType, turn::StoryContext};
 use loreloom_recognise::wire;
 use serde_json::{Value, json};
 
-use super::{super::headers, OWN_FIELD};
+use super::OWN_FIELD;
+use crate::proxy::headers;
 
 /// The parts of our own field that say whose request it is; all are texts.
 const SAID: [&str; 4] = ["chat", "type", "user", "char"];

@@ -1,5 +1,4 @@
-//! Which story a request belongs to: the recogniser of `loreloom-core`, shared by all
-//! requests and rebuilt from the store.
+//! The recogniser of `loreloom-recognise`, shared by all requests and rebuilt from the store.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,43 +6,38 @@ use loreloom_core::ids::ChatId;
 use loreloom_ports::{StoreError, StoryStore};
 use loreloom_recognise::{Answer, KnownStories, MESSAGE_COST, Recognition, Request, Ticket};
 
+use super::recognise::in_time;
 use crate::app::App;
 
-/// The most memory that stories may take. A long story is some hundred kilobytes; of more
-/// than this the stories not touched for longest are forgotten, until the server starts
-/// again or a request names them.
+/// The most memory that stories may take. A long story takes some hundred kilobytes. Beyond this
+/// limit the stories that were not used for longest are forgotten, until the server restarts or a
+/// request names them.
 const MOST_MEMORY: usize = 16 << 20;
 
-/// What ids begin with that were not given by a front end.
+/// Prefixes of ids that no front end gave.
 const FOUND: [&str; 2] = ["chat-", "auto-"];
 
-/// Everything seen so far.
+/// All stories seen so far.
 #[derive(Default)]
 pub struct Recogniser(Mutex<KnownStories>);
 
-/// A request that was recognised and taken up.
-pub(crate) struct Seen {
-    pub(crate) found: Recognition,
-    pub(crate) ticket: Ticket,
-}
-
 impl Recogniser {
     fn lock(&self) -> MutexGuard<'_, KnownStories> {
-        // What a panic leaves behind is still a memory: a message more or less.
+        // A panic leaves the stories usable: at most one message is missing.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Recognises a request and takes it up, nothing else coming between.
-    fn see(&self, request: &Request) -> Seen {
+    /// Recognises a request and records it, with nothing in between.
+    fn see(&self, request: &Request) -> (Recognition, Ticket) {
         let mut memory = self.lock();
         let found = memory.recognise(request);
         let ticket = memory.record(request, &found);
         memory.forget_beyond(MOST_MEMORY);
-        Seen { found, ticket }
+        (found, ticket)
     }
 
-    /// Takes up the reply to a request. Says what of it is story.
-    pub(crate) fn reply(
+    /// Records the reply to a request. Returns the parts that are story.
+    pub(super) fn reply(
         &self,
         ticket: &Ticket,
         texts: &[String],
@@ -56,8 +50,8 @@ impl Recogniser {
         }
     }
 
-    /// Takes up that a request got no reply.
-    pub(crate) fn unanswered(&self, ticket: &Ticket) {
+    /// Records that a request got no reply.
+    pub(super) fn unanswered(&self, ticket: &Ticket) {
         self.lock().unanswered(ticket);
     }
 
@@ -67,19 +61,19 @@ impl Recogniser {
 }
 
 impl App {
-    /// Recognises a request. A chat that is named and stored is known again, however long
-    /// ago it was told.
-    pub(crate) async fn see(&self, request: &Request) -> Result<Seen, StoreError> {
+    /// Recognises a request. A chat that the request names is read from the store if it was
+    /// forgotten.
+    pub(super) async fn see(&self, request: &Request) -> Result<(Recognition, Ticket), StoreError> {
         if let Some(name) = &request.explicit.chat
             && !self.recogniser.knows(name)
         {
-            self.ask_store(self.recall(&ChatId::from(name.as_str()))).await?;
+            let chat = ChatId::from(name.as_str());
+            in_time(self, self.restore_chat(&chat)).await?;
         }
         Ok(self.recogniser.see(request))
     }
 
-    /// Takes up the stories that were told last, so that they are recognised again after a
-    /// restart. Returns how many.
+    /// Reads the newest stories, so that they are recognised after a restart. Returns how many.
     pub async fn restore(&self) -> Result<usize, StoreError> {
         self.take_up_settings(&self.tenant).await?;
         let (mut trees, mut size) = (Vec::new(), 0);
@@ -92,7 +86,7 @@ impl App {
             trees.push((summary.chat, nodes));
         }
         let mut memory = self.recogniser.lock();
-        // The last one touched is the last one told.
+        // The last one restored counts as the newest.
         for (chat, nodes) in trees.iter().rev() {
             let nodes = nodes.iter().map(|node| (node.prefix, node.parent, &node.message));
             memory.restore_tree(chat.id.clone(), name_of(&chat.id), nodes, chat.tip);
@@ -100,8 +94,8 @@ impl App {
         Ok(trees.len())
     }
 
-    /// Takes up one stored story, if it is there.
-    async fn recall(&self, id: &ChatId) -> Result<(), StoreError> {
+    /// Reads one stored story, if there is one.
+    async fn restore_chat(&self, id: &ChatId) -> Result<(), StoreError> {
         let store: &dyn StoryStore = self.store.as_ref();
         let Some(chat) = store.chat(&self.tenant, id).await? else { return Ok(()) };
         let nodes = store.tree(&self.tenant, id).await?;

@@ -1,4 +1,4 @@
-//! A request's body: its prompt is read and woven, all else is left alone.
+//! The body of a request: its prompt is read and changed, all else stays byte for byte.
 
 mod message;
 mod own;
@@ -16,11 +16,13 @@ use loreloom_recognise::{
 };
 use memchr::memmem;
 
-/// The field of a body that is ours: it is read and never passed on.
+/// Our own field in a body. It is read and never sent on.
 const OWN_FIELD: &str = "loreloom";
 
 /// A body that asks for text.
-pub(super) struct Body {
+pub(super) struct RequestBody {
+    /// The bytes of the request.
+    came: Bytes,
     /// Whether it has our own field.
     has_own: bool,
     /// Where its parts are.
@@ -31,13 +33,13 @@ pub(super) struct Body {
     pub(super) request: Request,
     /// The model it asks for.
     pub(super) model: Option<String>,
-    /// What it tells of the story besides its messages.
+    /// What it states about the story besides its messages.
     pub(super) stated: StoryContext,
-    /// What is wrong with what it says about itself.
+    /// What is wrong with our own field or headers.
     pub(super) complaint: Option<String>,
 }
 
-/// Why a body is passed on as it is.
+/// Why a body is sent on unchanged.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Unreadable {
     /// It is compressed.
@@ -51,17 +53,17 @@ pub(super) enum Unreadable {
     NoPrompt,
 }
 
-impl Body {
+impl RequestBody {
     /// Reads a body.
-    pub(super) fn read(path: &str, headers: &HeaderMap, bytes: &[u8]) -> Result<Self, Unreadable> {
+    pub(super) fn read(path: &str, headers: &HeaderMap, came: &Bytes) -> Result<Self, Unreadable> {
         if headers.get("content-encoding").is_some_and(|encoding| encoding != "identity") {
             return Err(Unreadable::Compressed);
         }
-        let text = std::str::from_utf8(bytes).map_err(|_| Unreadable::NotAnObject)?;
+        let text = std::str::from_utf8(came).map_err(|_| Unreadable::NotAnObject)?;
         let (body, outline) = WireBody::read(text).ok_or(Unreadable::NotAnObject)?;
         let field = body.field().ok_or(Unreadable::NoPrompt)?;
         let (model, own) = (body.model.clone(), body.own.clone());
-        // Names of chats are anything, and clients write them as they are.
+        // Names of chats may be any UTF-8, and clients do not escape them.
         let header = |name: &str| {
             headers.get(name).and_then(|value| std::str::from_utf8(value.as_bytes()).ok())
         };
@@ -70,7 +72,8 @@ impl Body {
         let (stated, misstated) = own.as_ref().map(own::stated).unwrap_or_default();
         let complaint = own.as_ref().and_then(own::complaint).or(misstated);
         let complaint = complaint.or_else(|| own::misheaded(headers));
-        Ok(Self { has_own: own.is_some(), outline, field, request, model, stated, complaint })
+        let (came, has_own) = (came.clone(), own.is_some());
+        Ok(Self { came, has_own, outline, field, request, model, stated, complaint })
     }
 
     /// Takes out the prompt as reports show it: a text prompt is one message.
@@ -104,24 +107,24 @@ impl Body {
         usize::from(self.field == PromptField::Input { instructed: true })
     }
 
-    /// The body with a plan for its prompt carried out, and breakpoints for the prompt cache
-    /// set. With nothing to do it is what came.
-    pub(super) fn woven(self, plan: &Plan, came: &Bytes, breakpoints: &[Mark]) -> Bytes {
+    /// The body with a plan applied to its prompt and breakpoints for the prompt cache. If there
+    /// is nothing to do, the body stays byte for byte.
+    pub(super) fn woven(self, plan: &Plan, breakpoints: &[Mark]) -> Bytes {
         // It was read as text.
-        let text = std::str::from_utf8(came).unwrap_or_default();
+        let text = std::str::from_utf8(&self.came).unwrap_or_default();
         let changes = self.has_own || !plan.is_empty();
         let woven = changes.then(|| write::woven(text, &self.outline, self.field, plan));
         let marked = write::marked(woven.as_deref().unwrap_or(text), self.field, breakpoints);
         match marked.or(woven) {
             Some(text) => Bytes::from(text),
-            None => came.clone(),
+            None => self.came,
         }
     }
 }
 
 /// The model a request asks for: in its body (Ollama also calls it `name`), or at the end of
 /// its path.
-pub(super) fn model_of(path: &str, body: &[u8]) -> Option<String> {
+pub(crate) fn model_of(path: &str, body: &[u8]) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Asks {
         model: Option<String>,
@@ -134,8 +137,8 @@ pub(super) fn model_of(path: &str, body: &[u8]) -> Option<String> {
     model.or(name)
 }
 
-/// A body that asks for another model: `change` says for which. `None` if it stays.
-pub(super) fn with_model(
+/// A body for another model, which `change` returns; `None` if the model stays.
+pub(crate) fn with_model(
     text: &str,
     mut change: impl FnMut(&str) -> Option<String>,
 ) -> Option<String> {
@@ -147,8 +150,8 @@ pub(super) fn with_model(
     Some(patches.apply(text))
 }
 
-/// A body without our own field; as it came where it has none.
-pub(super) fn without_own_field(came: &Bytes) -> Bytes {
+/// A body without our own field.
+pub(crate) fn without_own_field(came: &Bytes) -> Bytes {
     let holds = memmem::find(came, OWN_FIELD.as_bytes()).is_some();
     let text = std::str::from_utf8(came).ok().filter(|_| holds);
     match text.and_then(|text| raw::without(text, OWN_FIELD)) {

@@ -1,9 +1,8 @@
 //! A stream that always has an end.
 //!
-//! Front ends wait for ever for the end of a stream that breaks off. Whole lines pass at
-//! once; the beginning of a line waits for its rest, so that a break never leaves half an
-//! event behind, which front ends choke on. Nothing else changes: a stream that does not
-//! break arrives byte for byte.
+//! Front ends wait forever for the end of a stream that breaks off. Whole lines pass at once. The
+//! beginning of a line waits for its rest, so that a break never leaves half an event, which
+//! front ends cannot parse. A stream that does not break arrives byte for byte.
 
 use std::{
     pin::Pin,
@@ -20,7 +19,7 @@ const LONGEST_LINE: usize = 1 << 20;
 
 /// How a stream is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Framing {
+pub(crate) enum StreamFraming {
     /// It is no stream.
     None,
     /// Server-sent events, as OpenAI, llama.cpp and KoboldCpp send them.
@@ -31,23 +30,19 @@ pub(super) enum Framing {
     Lines,
 }
 
-impl Framing {
-    /// How a path divides its streams.
-    pub(super) fn of_path(path: &str) -> Self {
-        if path.ends_with("/responses") { Self::TypedEvents } else { Self::Events }
-    }
-
-    /// How an answer of this type is divided.
-    pub(super) fn of_type(self, content_type: &str) -> Self {
+impl StreamFraming {
+    /// How a reply of this path and type is divided.
+    pub(crate) fn of(path: &str, content_type: &str) -> Self {
+        let events = if path.ends_with("/responses") { Self::TypedEvents } else { Self::Events };
         let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match media.as_str() {
-            "text/event-stream" => self,
+            "text/event-stream" => events,
             "application/x-ndjson" | "application/jsonl" => Self::Lines,
             _ => Self::None,
         }
     }
 
-    /// What tells a front end that the reply is not all there.
+    /// The event that says that the reply is incomplete.
     fn cut_off(self, error: &UpstreamError) -> Bytes {
         let message = error.to_string();
         let details = json!({ "message": message, "type": "upstream_cut", "code": "upstream_cut" });
@@ -67,20 +62,20 @@ impl Framing {
     }
 }
 
-/// Told why a stream broke off.
+/// Called with the reason when a stream breaks off.
 pub(super) type WhenBroken = Box<dyn Fn(&UpstreamError) + Send>;
 
 /// Passes a stream on line by line; if it breaks off, it ends with an error.
-pub(super) struct Ending {
+pub(super) struct EndedStream {
     body: BodyStream,
     broke: WhenBroken,
-    framing: Framing,
+    framing: StreamFraming,
     held: BytesMut,
     ended: bool,
 }
 
-impl Ending {
-    pub(super) fn new(body: BodyStream, framing: Framing, broke: WhenBroken) -> Self {
+impl EndedStream {
+    pub(super) fn new(body: BodyStream, framing: StreamFraming, broke: WhenBroken) -> Self {
         Self { body, broke, framing, held: BytesMut::new(), ended: false }
     }
 
@@ -103,7 +98,7 @@ impl Ending {
     }
 }
 
-impl Stream for Ending {
+impl Stream for EndedStream {
     type Item = Result<Bytes, UpstreamError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -143,8 +138,8 @@ mod tests {
         UpstreamError::Cut { address: "a".to_owned(), reason: reason.to_owned() }
     }
 
-    async fn pass(pieces: Vec<Result<Bytes, UpstreamError>>, framing: Framing) -> Vec<Bytes> {
-        let ending = Ending::new(Box::pin(stream::iter(pieces)), framing, Box::new(|_| ()));
+    async fn pass(pieces: Vec<Result<Bytes, UpstreamError>>, framing: StreamFraming) -> Vec<Bytes> {
+        let ending = EndedStream::new(Box::pin(stream::iter(pieces)), framing, Box::new(|_| ()));
         ending.map(Result::unwrap).collect().await
     }
 
@@ -154,7 +149,7 @@ mod tests {
     async fn a_whole_stream_arrives_byte_for_byte_however_it_is_split() {
         for size in 1..=EVENTS.len() {
             let pieces = EVENTS.chunks(size).map(|piece| Ok(Bytes::copy_from_slice(piece)));
-            let passed = pass(pieces.collect(), Framing::Events).await;
+            let passed = pass(pieces.collect(), StreamFraming::Events).await;
             assert_eq!(passed.concat(), EVENTS, "pieces of {size}");
         }
     }
@@ -162,7 +157,7 @@ mod tests {
     #[tokio::test]
     async fn whole_lines_do_not_wait() {
         let pieces = ["data: 1\n\nda", "ta: 2\n", "\n"].map(|piece| Ok(Bytes::from(piece)));
-        let passed = pass(pieces.into(), Framing::Events).await;
+        let passed = pass(pieces.into(), StreamFraming::Events).await;
         assert_eq!(passed, ["data: 1\n\n", "data: 2\n", "\n"]);
     }
 
@@ -170,7 +165,7 @@ mod tests {
     async fn wherever_a_stream_is_cut_no_half_event_is_left_and_it_ends_with_an_error() {
         for at in 0..EVENTS.len() {
             let pieces = vec![Ok(Bytes::copy_from_slice(&EVENTS[..at])), Err(cut("gone"))];
-            let passed = pass(pieces, Framing::Events).await.concat();
+            let passed = pass(pieces, StreamFraming::Events).await.concat();
             let text = String::from_utf8(passed).unwrap();
             assert!(text.ends_with("data: [DONE]\n\n"), "{at}: {text}");
             let data = text.split('\n').filter_map(|line| line.trim_end().strip_prefix("data: "));
@@ -180,7 +175,7 @@ mod tests {
             assert!(text.contains("upstream_cut"), "{at}: {text}");
         }
         let pieces = vec![Ok(Bytes::from("{\"done\":false}\n{\"do")), Err(cut("gone"))];
-        let passed = pass(pieces, Framing::Lines).await;
+        let passed = pass(pieces, StreamFraming::Lines).await;
         assert_eq!(passed.len(), 2);
         let error: serde_json::Value = serde_json::from_slice(&passed[1]).unwrap();
         assert_eq!(error["error"], cut("gone").to_string());

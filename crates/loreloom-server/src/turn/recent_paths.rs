@@ -1,7 +1,7 @@
-//! Stories that were told lately, ready for their next turn.
+//! The paths of recent turns, ready for the next turn of their chats.
 //!
-//! A request brings the whole story again. To name its messages means to hash them all, and to
-//! scan them each is prepared; the last turn has done both for all but the newest.
+//! A request brings the whole story again. Naming its messages means hashing them all, and each
+//! is prepared for the scan. The last turn has done both for all but the newest.
 
 use std::{
     collections::VecDeque,
@@ -10,7 +10,7 @@ use std::{
 
 use loreloom_core::{chat::Path, ids::ChatId, turn::Transcript, units::Timestamp};
 
-/// Bytes of all paths that are kept; the story not told for longest goes first. The newest
+/// The most bytes of all paths. The story that was not used for longest goes first. The newest
 /// stays, however long it is.
 const MOST_BYTES: usize = 8 << 20;
 
@@ -44,17 +44,17 @@ fn size(path: &Path) -> usize {
 
 /// The stories of the last turns, the newest last.
 #[derive(Debug, Default)]
-pub(crate) struct Paths(Mutex<Kept>);
+pub(crate) struct RecentPaths(Mutex<RecentStories>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct RecentStories {
     stories: VecDeque<Left>,
     bytes: usize,
 }
 
-impl Paths {
+impl RecentPaths {
     /// The path of a chat's last turn, unless another turn has it, and when its last message
-    /// was written. Whoever takes the path puts back the next one.
+    /// was written. The turn that takes the path puts the next one back.
     pub(crate) fn take(&self, chat: &ChatId) -> Option<(Option<Track>, Timestamp)> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let left = kept.stories.iter_mut().rfind(|left| left.chat == *chat)?;
@@ -92,14 +92,14 @@ mod tests {
         Path::of(ChatId::from(chat), messages)
     }
 
-    fn put(paths: &Paths, path: Path) {
+    fn put(paths: &RecentPaths, path: Path) {
         let transcript = Transcript::of(&path, true);
         paths.put(Arc::new(Track { path: Arc::new(path), transcript }), Timestamp(7));
     }
 
     #[test]
     fn the_last_path_of_a_chat_is_given_out_once_and_its_time_always() {
-        let paths = Paths::default();
+        let paths = RecentPaths::default();
         let of = |chat: &str, length: usize| path(chat, (0..length).map(|at| at.to_string()));
         for (chat, length) in [("a", 1), ("b", 1), ("a", 2)] {
             put(&paths, of(chat, length));
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_story_not_told_for_longest_makes_room() {
-        let paths = Paths::default();
+        let paths = RecentPaths::default();
         let long = |chat: &str, bytes: usize| path(chat, ["x".repeat(bytes)]);
         for (chat, bytes) in [("a", 1000), ("b", 1000), ("c", MOST_BYTES / 2 - 2000)] {
             put(&paths, long(chat, bytes));

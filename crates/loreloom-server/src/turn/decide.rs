@@ -1,0 +1,97 @@
+//! Decide: which lore goes into the prompt.
+
+use std::sync::Arc;
+
+use loreloom_core::{
+    chat::{Path, Role, Voices},
+    turn::{Near, Transcript, TurnInput},
+    weave::Woven,
+};
+
+use super::{deadline::Deadline, story::Story};
+use crate::{app::App, connections::Line, lore::Lore};
+
+/// A turn that is decided but not stored. It is taken apart when it is stored: by then its
+/// request is on its way.
+pub(crate) struct DecidedTurn {
+    pub(crate) story: Box<Story>,
+    pub(crate) input: Box<TurnInput>,
+    pub(crate) lore: Arc<Lore>,
+    pub(crate) transcript: Transcript,
+    pub(crate) decision: Woven,
+    /// The model that it is sent to.
+    pub(crate) line: Line,
+}
+
+impl DecidedTurn {
+    /// The input to store, so that the turn can be replayed.
+    pub(super) fn stored_input(
+        input: TurnInput,
+        lore: &Lore,
+        path: &Path,
+        line: &Line,
+    ) -> TurnInput {
+        TurnInput {
+            attachments: Some(lore.attachments(&input.cast(path.chat()))),
+            voices: Voices::of(path),
+            connection: Some(line.connection.name.clone()),
+            model: Some(line.model.clone()).filter(|model| !model.is_empty()),
+            ..input
+        }
+    }
+}
+
+/// Decides a turn: finds entries by meaning, asks a selecting model, then runs the engine.
+pub(crate) async fn decide(
+    app: &App,
+    mut story: Box<Story>,
+    mut input: Box<TurnInput>,
+    line: Line,
+    deadline: &Deadline,
+) -> Box<DecidedTurn> {
+    if !story.preview {
+        app.stacks.count_turn();
+    }
+    let (lore, counter) = (app.stacks.lore(), Arc::clone(&line.counter));
+    let transcript = lore.transcript(&story.path, story.transcribed.take());
+    if lore.has_vectors() {
+        input.near = Box::pin(near(&lore, &transcript, deadline)).await;
+    }
+    let asked = app.choosing.as_ref().filter(|_| !story.preview && !input.dry_run);
+    if let Some(choosing) = asked {
+        let turn = input.turn(&story.path, &transcript);
+        let by = (&*lore, counter.as_ref());
+        let selection = Box::pin(choosing.choose(by, &turn, &story.state, deadline)).await;
+        input.selection = selection;
+    }
+    let turn = input.turn(&story.path, &transcript);
+    let mut decision = lore.weave(&turn, &story.state, counter.as_ref());
+    let authors_note = story.context.note(user_messages(&story.path), counter.as_ref());
+    decision.injections.extend(authors_note);
+    Box::new(DecidedTurn { story, input, lore, transcript, decision, line })
+}
+
+/// The entries found by meaning. A turn goes on without them if they cannot be found.
+async fn near(lore: &Lore, transcript: &Transcript, deadline: &Deadline) -> Vec<Near> {
+    let finding = lore.near(transcript);
+    let near = match lore.patience() {
+        None => finding.await.map_err(|error| error.to_string()),
+        Some(patience) => {
+            let asking = async { tokio::time::timeout(patience, finding).await };
+            match deadline.pause(patience, asking).await {
+                Ok(near) => near.map_err(|error| error.to_string()),
+                Err(_late) => Err(format!("no vector within {} ms", patience.as_millis())),
+            }
+        }
+    };
+    near.unwrap_or_else(|error| {
+        tracing::warn!(%error, "no entry is found by meaning");
+        Vec::new()
+    })
+}
+
+/// How many messages the user has written.
+fn user_messages(path: &Path) -> u32 {
+    let written = path.items().iter().filter(|item| item.message.role == Role::User).count();
+    u32::try_from(written).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,105 @@
+//! Placement for the prompt cache, and how much of the prompt before each prompt keeps.
+
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, PoisonError},
+};
+
+use loreloom_core::{
+    assemble::Assembled,
+    ids::ChatId,
+    place::Provenance,
+    report::CacheUse,
+    stable::{self, Mark, StableSettings, TokenMemo},
+};
+use loreloom_ports::StoreError;
+
+use crate::{app::App, connections::Line};
+
+/// Where lore goes in prompts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// Where its authors want it, as front ends place it.
+    #[default]
+    FrontEnd,
+    /// Where the prompt cache wants it.
+    Stable(StableSettings),
+}
+
+/// Chats whose last prompt is remembered.
+const MOST_CHATS: usize = 64;
+
+/// The last prompt of each chat. Caches know no branches: the prompt that was sent last counts.
+#[derive(Default)]
+pub struct SentLog(Mutex<VecDeque<(ChatId, stable::Sent)>>);
+
+impl SentLog {
+    fn take(&self, chat: &ChatId) -> Option<stable::Sent> {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = log.iter().position(|(one, _)| one == chat)?;
+        log.remove(at).map(|(_, sent)| sent)
+    }
+
+    fn put(&self, chat: &ChatId, sent: stable::Sent) {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        log.retain(|(one, _)| one != chat);
+        log.push_back((chat.clone(), sent));
+        if log.len() > MOST_CHATS {
+            log.pop_front();
+        }
+    }
+}
+
+/// Where the breakpoints of a prompt should be, for a provider that needs them.
+pub(super) fn breakpoints(
+    line: &Line,
+    placement: &Placement,
+    now: impl FnOnce() -> Assembled,
+    moving: &[Provenance],
+) -> Vec<Mark> {
+    let provider = match (&line.connection.cache, placement) {
+        (Some(provider), Placement::Stable(_)) if provider.breakpoints > 0 => *provider,
+        _ => return Vec::new(),
+    };
+    let mut memo = TokenMemo::new(line.counter.as_ref());
+    stable::measure(&provider, None, &now(), &|one| moving.contains(one), &mut memo).marks
+}
+
+/// Measures how much of its chat's last prompt a prompt keeps. It counts the whole prompt, so only
+/// connections with a prompt cache do it.
+pub(super) async fn measure(
+    app: &App,
+    chat: &ChatId,
+    line: &Line,
+    now: &Assembled,
+    moving: &[Provenance],
+) -> Result<Option<CacheUse>, StoreError> {
+    let Some(provider) = line.connection.cache else { return Ok(None) };
+    let before = match app.sent.take(chat) {
+        Some(sent) => Some(sent),
+        None => last_sent(app, chat).await?,
+    };
+    let mut memo = TokenMemo::new(line.counter.as_ref());
+    let moves = |one: &Provenance| moving.contains(one);
+    let measured = stable::measure(&provider, before.as_ref(), now, &moves, &mut memo);
+    let marks = measured.marks.clone();
+    app.sent.put(chat, stable::Sent { prompt: now.messages.clone(), marks });
+    let prices = line.connection.prices.as_ref();
+    let price = prices.map(|prices| prices.of_bill(&measured.bill, &provider));
+    Ok(Some(CacheUse { provider: provider.name.to_owned(), measured, price }))
+}
+
+/// The last stored prompt of a chat.
+async fn last_sent(app: &App, chat: &ChatId) -> Result<Option<stable::Sent>, StoreError> {
+    let last = match app.store.turns(&app.tenant, chat).await {
+        Ok(turns) => turns.last().map(|turn| turn.id),
+        Err(StoreError::NoChat { .. }) => None,
+        Err(error) => return Err(error),
+    };
+    let Some(last) = last else { return Ok(None) };
+    let record = app.store.turn(&app.tenant, chat, last).await?;
+    Ok(record.filter(|record| !record.prompt.is_empty()).map(|record| stable::Sent {
+        marks: record.report.cache.map(|cache| cache.measured.marks).unwrap_or_default(),
+        prompt: record.prompt,
+    }))
+}
