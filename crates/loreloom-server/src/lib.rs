@@ -4,17 +4,21 @@
 //! The server is handed a store, an upstream and a clock through the traits of
 //! `loreloom-ports`; it names no database and no HTTP client.
 
+mod announcements;
 mod api;
 mod app;
 mod assets;
 mod bookcase;
 mod catalog;
 mod chat_import;
+mod connection_service;
 mod connection_settings;
 mod connections;
+mod document_sync;
 mod events;
 mod fail_opens;
 mod features;
+mod figures;
 mod frequency;
 mod gate;
 mod graph;
@@ -52,7 +56,7 @@ mod vaults;
 
 pub use self::{
     api::document as api_document,
-    app::{App, AppParts, Defaults, Weaving},
+    app::{App, AppParts, Defaults, Services, Weaving},
     bookcase::{Bookcase, BookcaseError, Contents, Maker, Shelved, Standing},
     chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
     connection_settings::{
@@ -78,6 +82,6 @@ pub use self::{
     routing::{KeptRouting, RouteSetting, Routing},
     serve::serve,
     stacks::{Stacks, StacksError},
-    turn::{Choosing, Placement, Recogniser, SentLog},
+    turn::{Choosing, Placement},
     vaults::{OpenVault, RegisteredVault, VaultKeeper, VaultRefusal},
 };

@@ -11,11 +11,11 @@ use std::{
 
 use loreloom_core::{ids::TenantId, turn::Speaker, units::Tokens};
 use loreloom_memory::inject::SlotChanges;
-use loreloom_ports::{Change, Desk, Item, StoreError};
+use loreloom_ports::{Change, Desk, Item, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::app::{App, Defaults, Weaving};
+use crate::app::{Defaults, Weaving};
 
 /// The name of the settings on the desk.
 const SETTINGS: &str = "settings";
@@ -63,10 +63,6 @@ pub(crate) struct Live {
     /// What differs of memory's slots.
     pub(crate) slots: Arc<SlotChanges>,
 }
-
-/// What was taken up from the desk last.
-#[derive(Default)]
-pub(crate) struct LiveSettings(RwLock<Option<Arc<Live>>>);
 
 impl Overrides {
     /// The overrides that stand on a desk, with the revision that put them there.
@@ -116,23 +112,43 @@ impl Overrides {
     }
 }
 
-impl App {
-    /// The settings as they are now.
-    pub(crate) fn live(&self) -> Arc<Live> {
-        let known = self.api().live.0.read().unwrap_or_else(PoisonError::into_inner).clone();
-        known.unwrap_or_else(|| {
-            let live = Overrides::default().over(&self.weaving, &self.defaults);
-            let live = Arc::new(live);
-            let mut slot = self.api().live.0.write().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(slot.get_or_insert(live))
-        })
+/// The settings of a tenant: those that the server was started with, and the changes in the
+/// store.
+pub(crate) struct RuntimeSettings {
+    tenant: TenantId,
+    store: Arc<dyn Store>,
+    started: (Weaving, Defaults),
+    now: RwLock<Arc<Live>>,
+}
+
+impl RuntimeSettings {
+    /// The settings that the server was started with.
+    pub(crate) fn new(
+        tenant: TenantId,
+        store: Arc<dyn Store>,
+        weaving: Weaving,
+        defaults: Defaults,
+    ) -> Self {
+        let now = RwLock::new(Arc::new(Overrides::default().over(&weaving, &defaults)));
+        Self { tenant, store, started: (weaving, defaults), now }
     }
 
-    /// Takes up the settings of the desk.
-    pub(crate) async fn take_up_settings(&self, tenant: &TenantId) -> Result<(), StoreError> {
-        let (overrides, _) = Overrides::read(self.store.as_ref(), tenant).await?;
-        let live = Arc::new(overrides.over(&self.weaving, &self.defaults));
-        *self.api().live.0.write().unwrap_or_else(PoisonError::into_inner) = Some(live);
+    /// The settings that the server was started with.
+    pub(crate) fn started(&self) -> &(Weaving, Defaults) {
+        &self.started
+    }
+
+    /// The current settings.
+    pub(crate) fn now(&self) -> Arc<Live> {
+        Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads the changes in the store.
+    pub(crate) async fn take_up(&self) -> Result<(), StoreError> {
+        let (overrides, _) = Overrides::read(self.store.as_ref(), &self.tenant).await?;
+        let (weaving, defaults) = &self.started;
+        let live = Arc::new(overrides.over(weaving, defaults));
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = live;
         Ok(())
     }
 }

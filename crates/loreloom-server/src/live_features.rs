@@ -10,15 +10,18 @@ use std::{
     time::Duration,
 };
 
-use loreloom_core::ids::TenantId;
+use loreloom_core::{ids::TenantId, units::Tokens};
+use loreloom_memory::service::MemoryService;
 use tokio::sync::{Mutex, watch};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    app::App,
+    announcements::Announcements,
     connections::{Connection, Connections},
     events::Happened,
     features::{Feature, FeatureChoice, Features},
-    stacks::Finder,
+    stacks::{Finder, Stacks},
+    turn::Choosing,
 };
 
 /// What a server was started with, besides its connections.
@@ -124,7 +127,7 @@ impl LiveFeatures {
     }
 
     /// Waits until nothing is being taken up.
-    pub(crate) async fn settled(&self) {
+    async fn settled(&self) {
         let mut changed = self.changed.subscribe();
         // The other end is here, too.
         let _ended = changed.wait_for(|()| !self.is_pending()).await;
@@ -135,9 +138,29 @@ fn fails(feature: Feature, reason: &str) -> String {
     format!("`{feature}` does not work: {reason}")
 }
 
-impl App {
+/// Lets features ask the models that are set now.
+pub(crate) struct FeatureSwitch {
+    pub(crate) tenant: TenantId,
+    pub(crate) configured: Arc<Connections>,
+    pub(crate) memory: Option<Arc<MemoryService>>,
+    pub(crate) choosing: Option<Arc<Choosing>>,
+    pub(crate) lore: Arc<Stacks>,
+    /// The context size of models that state none.
+    pub(crate) context: Tokens,
+    pub(crate) announcements: Announcements,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) stopping: CancellationToken,
+    pub(crate) state: LiveFeatures,
+}
+
+impl FeatureSwitch {
+    /// Waits until nothing is being taken up.
+    pub(crate) async fn settled(&self) {
+        self.state.settled().await;
+    }
+
     /// What is to be told of features, with what is set through the API.
-    pub(crate) fn features_now(&self, set: &Features) -> FeaturesNow {
+    pub(crate) fn now(&self, set: &Features) -> FeaturesNow {
         let mut now = FeaturesNow::default();
         let writer = set.writer.as_ref().or(self.configured.start().configured.writer.as_ref());
         now.working.writer = writer.cloned();
@@ -152,7 +175,7 @@ impl App {
             }
         }
         for feature in Feature::ASKING {
-            let Some(Taken { wanted, outcome }) = self.api().features.of(feature) else { continue };
+            let Some(Taken { wanted, outcome }) = self.state.of(feature) else { continue };
             *now.working.of_mut(feature) = match outcome {
                 Outcome::Works => wanted.choice,
                 Outcome::Pending(before) => {
@@ -170,8 +193,8 @@ impl App {
 
     /// Why what the configuration says of features cannot be used. A host does not start with
     /// such a one: whoever wrote the file is there to mend it.
-    pub fn configured_problems(&self) -> Vec<String> {
-        let taken = self.api().features.taken.read().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn configured_problems(&self) -> Vec<String> {
+        let taken = self.state.taken.read().unwrap_or_else(PoisonError::into_inner);
         let problem = |(feature, taken): &(Feature, Taken)| match &taken.outcome {
             Outcome::Fails(reason) if taken.wanted.configured => {
                 Some(format!("the feature `{feature}`: {reason}"))
@@ -182,7 +205,7 @@ impl App {
     }
 
     /// Has features ask what they are to ask now, where that is something else than before.
-    pub(crate) fn take_up_features(&self, connections: &Connections, set: &Features) {
+    pub(crate) fn take_up(self: &Arc<Self>, connections: &Connections, set: &Features) {
         if self.tenant != TenantId::local() {
             return;
         }
@@ -197,7 +220,7 @@ impl App {
             let connection = connection.and_then(|name| connections.named(name).ok()).cloned();
             let configured = set.of(feature).is_none();
             let wanted = Wanted { choice, connection, configured };
-            let before = self.api().features.of(feature);
+            let before = self.state.of(feature);
             let known = before.as_ref().map(|taken| taken.wanted.clone()).unwrap_or_default();
             if !known.is_same(&wanted) {
                 self.take_up_feature(feature, wanted, before);
@@ -205,7 +228,7 @@ impl App {
         }
     }
 
-    fn take_up_feature(&self, feature: Feature, wanted: Wanted, before: Option<Taken>) {
+    fn take_up_feature(self: &Arc<Self>, feature: Feature, wanted: Wanted, before: Option<Taken>) {
         let taken = match feature {
             // Every request looks the writer up.
             Feature::Writer => Ok(()),
@@ -214,7 +237,7 @@ impl App {
             Feature::Embedder => return self.begin_exchange(wanted, before),
         };
         let outcome = taken.map_or_else(Outcome::Fails, |()| Outcome::Works);
-        self.api().features.set(feature, wanted, outcome);
+        self.state.set(feature, wanted, outcome);
     }
 
     fn employ_extractor(&self, wanted: &Wanted) -> Result<(), String> {
@@ -222,7 +245,7 @@ impl App {
         let employed = wanted.asked().map(|asked| {
             let (connection, model) = asked?;
             let questions = connection.questions()?;
-            Ok((questions.used(self.defaults.context), questions.model(model)?))
+            Ok((questions.used(self.context), questions.model(model)?))
         });
         match employed {
             Some(Ok((used, model))) => memory.employ(used, model),
@@ -247,24 +270,24 @@ impl App {
     }
 
     /// Exchanges the embedder beside everything else: it has to be asked for all lore.
-    fn begin_exchange(&self, wanted: Wanted, before: Option<Taken>) {
+    fn begin_exchange(self: &Arc<Self>, wanted: Wanted, before: Option<Taken>) {
         let working = before.and_then(|taken| match taken.outcome {
             Outcome::Works => taken.wanted.choice,
             Outcome::Pending(working) => working,
             Outcome::Fails(_) => None,
         });
-        self.api().features.set(Feature::Embedder, wanted.clone(), Outcome::Pending(working));
-        let app = self.clone();
+        self.state.set(Feature::Embedder, wanted.clone(), Outcome::Pending(working));
+        let this = Arc::clone(self);
         self.tasks.spawn(async move {
             tokio::select! {
-                () = app.stopping.cancelled() => {}
-                () = app.exchange(wanted) => {}
+                () = this.stopping.cancelled() => {}
+                () = this.exchange(wanted) => {}
             }
         });
     }
 
     async fn exchange(&self, wanted: Wanted) {
-        let features = &self.api().features;
+        let features = &self.state;
         let _one_at_a_time = features.exchanging.lock().await;
         let is_wanted =
             || features.of(Feature::Embedder).is_some_and(|taken| taken.wanted.is_same(&wanted));
@@ -275,26 +298,26 @@ impl App {
         let mut outcome = Outcome::Works;
         if let Err(reason) = self.find_with(&wanted).await {
             outcome = Outcome::Fails(reason);
-            if let Err(error) = self.stacks.find_with_own().await {
+            if let Err(error) = self.lore.find_with_own().await {
                 tracing::warn!(%error, "the embedder stays as it was");
             }
         }
         if is_wanted() {
             features.set(Feature::Embedder, wanted.clone(), outcome);
         }
-        let version = self.stacks.lore().library().version().to_string();
-        self.tell(Happened::Lore { version });
+        let version = self.lore.current().library().version().to_string();
+        self.announcements.tell(Happened::Lore { version });
     }
 
     /// Finds entries with what is wanted, or with the server's own where nothing is.
     async fn find_with(&self, wanted: &Wanted) -> Result<(), String> {
         let found = match wanted.asked() {
-            None => self.stacks.find_with_own().await,
+            None => self.lore.find_with_own().await,
             Some(asked) => {
                 let (connection, model) = asked?;
                 let embedder = connection.questions()?.embedder(model).await?;
                 let patience = Some(self.configured.start().patience);
-                self.stacks.find_with(Finder { embedder, patience }).await
+                self.lore.find_with(Finder { embedder, patience }).await
             }
         };
         found.map_err(|error| error.to_string())

@@ -14,11 +14,11 @@ use loreloom_core::{
     rules::Rules,
 };
 use loreloom_ports::{
-    StoreError, TurnId, TurnSummary,
+    Store, StoreError, TurnId, TurnSummary,
     history::travel::{Revisited, revisit},
 };
 
-use crate::{app::App, lore::Lore};
+use crate::{connection_service::ConnectionService, lore::Lore, stacks::Stacks, turn::Turns};
 
 /// How many turns and books of other days are kept.
 const KEPT: usize = 3;
@@ -65,7 +65,7 @@ pub(crate) struct LookedAt {
 
 /// The turns and books that were looked at last.
 #[derive(Default)]
-pub(crate) struct LookingBack {
+struct LookingBack {
     turns: Mutex<Vec<(TenantId, ChatId, Arc<LookedAt>)>>,
     books: Mutex<Vec<(LibraryVersion, Compiled)>>,
 }
@@ -102,7 +102,25 @@ impl LookedAt {
     }
 }
 
-impl App {
+/// Past turns of a tenant.
+pub(crate) struct PastTurns {
+    store: Arc<dyn Store>,
+    lore: Arc<Stacks>,
+    connections: Arc<ConnectionService>,
+    looked: LookingBack,
+}
+
+impl PastTurns {
+    /// The past turns of a tenant.
+    pub(crate) fn new(turns: &Turns) -> Self {
+        Self {
+            store: Arc::clone(&turns.store),
+            lore: Arc::clone(&turns.lore),
+            connections: Arc::clone(&turns.connections),
+            looked: LookingBack::default(),
+        }
+    }
+
     /// Goes back to a turn.
     pub(crate) async fn look_at(
         &self,
@@ -121,7 +139,7 @@ impl App {
         }
         let past = revisit(self.store.as_ref(), tenant, chat, turn).await?;
         let books = self.books_of(tenant, past.record.library).await?;
-        let counter = self.counter_of(past.record.input.as_deref());
+        let counter = self.connections.counter_of(past.record.input.as_deref());
         let working = tokio::task::spawn_blocking(move || {
             let input = past.record.input.as_deref();
             let again = input.zip(books.as_ref()).and_then(|(input, books)| {
@@ -136,7 +154,7 @@ impl App {
             reason: error.to_string(),
         })?;
         let looked = Arc::new(looked);
-        let mut turns = lock(&self.api().looking_back.turns);
+        let mut turns = lock(&self.looked.turns);
         turns.insert(0, (tenant.clone(), chat.clone(), Arc::clone(&looked)));
         turns.truncate(KEPT);
         Ok(looked)
@@ -148,7 +166,7 @@ impl App {
         chat: &ChatId,
         summary: &TurnSummary,
     ) -> Option<Arc<LookedAt>> {
-        let turns = lock(&self.api().looking_back.turns);
+        let turns = lock(&self.looked.turns);
         let is_it = |(whose, of, looked): &&(TenantId, ChatId, Arc<LookedAt>)| {
             whose == tenant && of == chat && looked.summary == *summary
         };
@@ -161,11 +179,11 @@ impl App {
         tenant: &TenantId,
         version: LibraryVersion,
     ) -> Result<Option<Books>, StoreError> {
-        let lore = self.stacks.lore();
+        let lore = self.lore.current();
         if lore.library().version() == version {
             return Ok(Some(Books::Now(lore)));
         }
-        let known = lock(&self.api().looking_back.books)
+        let known = lock(&self.looked.books)
             .iter()
             .find(|(of, _)| *of == version)
             .map(|(_, books)| Arc::clone(books));
@@ -178,15 +196,15 @@ impl App {
             what: format!("the books of version {version}"),
             reason: error.to_string(),
         })?;
-        let mut books = lock(&self.api().looking_back.books);
+        let mut books = lock(&self.looked.books);
         books.insert(0, (version, Arc::clone(&compiled)));
         books.truncate(KEPT);
         Ok(Some(Books::Then(compiled)))
     }
 
     /// The smallest change that would have made an entry fire at a turn.
-    pub(crate) async fn explain_past(&self, looked: Arc<LookedAt>, entry: EntryId) -> Option<Fix> {
-        let counter = self.counter_of(looked.past.record.input.as_deref());
+    pub(crate) async fn explain(&self, looked: Arc<LookedAt>, entry: EntryId) -> Option<Fix> {
+        let counter = self.connections.counter_of(looked.past.record.input.as_deref());
         let working = tokio::task::spawn_blocking(move || {
             let input = looked.past.record.input.as_deref()?;
             let books = looked.books.as_ref()?;

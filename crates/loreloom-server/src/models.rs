@@ -106,7 +106,7 @@ impl Form {
 
 /// The list of models: of all connections where there are several, else as it is.
 pub(crate) async fn list(State(app): State<App>, request: Request) -> Response {
-    let connections = app.connections();
+    let connections = app.connections.now();
     let is_union = request.method() == Method::GET
         && connections.is_choice()
         && !request.headers().contains_key(CONNECTION);
@@ -116,7 +116,7 @@ pub(crate) async fn list(State(app): State<App>, request: Request) -> Response {
     if let Some(refusal) = Pass::refusal(request.extensions(), Scope::Proxy) {
         return refusal;
     }
-    app.api().metrics.passed_on();
+    app.figures.metrics.passed_on();
     let form = Form::of_path(request.uri().path());
     let asking = connections.all().iter().map(|one| {
         let key = request.headers().get(AUTHORIZATION);
@@ -137,7 +137,7 @@ pub(crate) async fn one(
     Path(name): Path<String>,
     mut request: Request,
 ) -> Response {
-    let connections = app.connections();
+    let connections = app.connections.now();
     let addressed = connections.addressed(&name);
     if let Some((connection, _)) = addressed.filter(|_| !request.headers().contains_key(CONNECTION))
         && let Some(uri) = behind(request.uri(), connection.name.as_str())

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 use crate::{
-    app::App,
+    connection_service::ConnectionService,
     connection_settings::ConnectionSettings,
     connections::{Connection, Connections},
     routing::{KeptRouting, Routing},
@@ -115,17 +115,17 @@ impl LiveConnections {
     }
 }
 
-impl App {
+impl ConnectionService {
     /// The connections as they are now. Whoever holds them keeps them, whatever is changed.
-    pub fn connections(&self) -> Arc<Connections> {
-        let now = self.api().connections.now.read().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn now(&self) -> Arc<Connections> {
+        let now = self.live.now.read().unwrap_or_else(PoisonError::into_inner);
         now.as_ref()
             .map_or_else(|| Arc::clone(&self.configured), |now| Arc::clone(&now.connections))
     }
 
     /// Takes up the connections and routes of the desk, if they are others than before.
-    pub(crate) async fn take_up_connections(&self) -> Result<(), StoreError> {
-        let live = &self.api().connections;
+    pub(crate) async fn take_up(&self) -> Result<(), StoreError> {
+        let live = &self.live;
         let _one_at_a_time = live.changing.lock().await;
         let own = OwnConnection::all(self.store.as_ref(), &self.tenant).await?;
         let routing = Routing::read(self.store.as_ref(), &self.tenant).await?;
@@ -136,7 +136,7 @@ impl App {
             });
         if same {
             if before.is_none() {
-                self.take_up_features(&self.configured, &routing.routing.features);
+                self.features.take_up(&self.configured, &routing.routing.features);
             }
             return Ok(());
         }
@@ -155,8 +155,8 @@ impl App {
             opened.push((one, connection));
         }
         let open = opened.iter().map(|(_, connection)| Arc::clone(connection)).collect();
-        let connections = self.configured.with_own(open, &routing.routing, &self.connections());
-        self.take_up_features(&connections, &routing.routing.features);
+        let connections = self.configured.with_own(open, &routing.routing, &self.now());
+        self.features.take_up(&connections, &routing.routing.features);
         let now = Now { own: opened, routing, connections: Arc::new(connections) };
         *live.now.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(now));
         Ok(())

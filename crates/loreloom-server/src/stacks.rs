@@ -4,10 +4,7 @@
 //! next gets the newer one.
 
 use std::{
-    sync::{
-        Arc, OnceLock, PoisonError, RwLock,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, OnceLock, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -16,6 +13,7 @@ use loreloom_core::{
     book::Book,
     ids::{BookId, BookVersion, TenantId},
     library::{Binding, Volume},
+    place::Provenance,
     rules::Rules,
     vault::{FieldDefinition, Note},
 };
@@ -24,15 +22,10 @@ use rustc_hash::FxHashMap;
 use tokio::sync::{Mutex, watch};
 
 use crate::{
-    app::App,
     bookcase::{Bookcase, Contents},
-    events::Happened,
     lore::{Lore, LoreError},
     vaults::VaultKeeper,
 };
-
-/// How often the bookcase is looked at: others may change it too.
-const LOOKS: Duration = Duration::from_millis(500);
 
 /// Books, notes and rules, and the lore compiled from them.
 pub struct Stacks {
@@ -128,7 +121,7 @@ impl Stacks {
     }
 
     /// The lore as it is now.
-    pub fn lore(&self) -> Arc<Lore> {
+    pub fn current(&self) -> Arc<Lore> {
         Arc::clone(&self.lore.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -170,7 +163,7 @@ impl Stacks {
     /// All lore is embedded first, while turns and changes of books go on.
     async fn exchange(&self, finder: Option<Arc<Finder>>) -> Result<(), StacksError> {
         let made = match &finder {
-            Some(finder) => self.lore().vectors_with(finder, None).await?,
+            Some(finder) => self.current().vectors_with(finder, None).await?,
             None => LoreVectors::default(),
         };
         let sources = self.changing.lock().await;
@@ -188,7 +181,7 @@ impl Stacks {
                 (Some(_), None) | (None, Some(_)) => false,
             };
         let wanted = self.finder();
-        if is_same(self.lore().finder(), wanted.as_ref()) {
+        if is_same(self.current().finder(), wanted.as_ref()) {
             return Ok(());
         }
         let sources = self.changing.lock().await;
@@ -244,7 +237,7 @@ impl Stacks {
     }
 
     async fn compile(&self, sources: &Sources) -> Result<(), StacksError> {
-        let before = self.lore();
+        let before = self.current();
         self.compile_after(sources, before.vectors()).await
     }
 
@@ -268,7 +261,7 @@ impl Stacks {
         if let Some(fields) = &sources.fields {
             rules.vault.fields.clone_from(fields);
         }
-        let before = self.lore();
+        let before = self.current();
         let mut lore = Lore::compile(books, sources.notes.clone(), rules, Some(&before))?;
         if let Some(finder) = self.finder() {
             lore.prepare(finder, vectors).await?;
@@ -278,71 +271,16 @@ impl Stacks {
     }
 }
 
-/// Which changes of the desk were seen, and which of them everything beside the books has taken
-/// up: whoever does that may be interrupted, or the store may fail.
-#[derive(Default)]
-pub(crate) struct Changes {
-    seen: AtomicU64,
-    done: AtomicU64,
-}
-
-impl Changes {
-    fn is_unfinished(&self) -> bool {
-        self.done.load(Ordering::Acquire) < self.seen.load(Ordering::Acquire)
-    }
-}
-
-impl App {
-    /// Takes up what changed in the bookcase, and tells watchers.
-    pub(crate) async fn take_up(&self, tenant: &TenantId) -> Result<(), StacksError> {
-        if self.stacks.refresh(self.store.as_ref(), tenant).await? {
-            self.api().changes.seen.fetch_add(1, Ordering::AcqRel);
-            self.take_up_others(tenant).await?;
-        }
-        Ok(())
-    }
-
-    /// Takes up what stands on the desk beside books.
-    async fn take_up_others(&self, tenant: &TenantId) -> Result<(), StacksError> {
-        let changes = &self.api().changes;
-        let seen = changes.seen.load(Ordering::Acquire);
-        self.take_up_settings(tenant).await?;
-        self.take_up_connections().await?;
-        self.take_up_vaults().await?;
-        let revision = self.store.revision(tenant).await?;
-        if changes.done.fetch_max(seen, Ordering::AcqRel) >= seen {
-            // Somebody else was quicker, and has told it.
-            return Ok(());
-        }
-        let version = self.stacks.lore().library().version().to_string();
-        self.api().events.tell(tenant, Happened::Desk { revision });
-        self.api().events.tell(tenant, Happened::Lore { version });
-        Ok(())
-    }
-
-    /// Takes up what changed, and what somebody began to take up and did not end.
-    async fn catch_up(&self) -> Result<(), StacksError> {
-        self.take_up(&self.tenant).await?;
-        if self.api().changes.is_unfinished() {
-            self.take_up_others(&self.tenant).await?;
-        }
-        self.stacks.find_alike().await?;
-        Ok(())
-    }
-
-    /// Keeps the lore in step with the bookcase, until the server stops.
-    pub async fn keep_in_step(&self) {
-        loop {
-            tokio::select! {
-                () = self.stopping.cancelled() => return,
-                () = tokio::time::sleep(LOOKS) => {}
+impl Stacks {
+    /// The title of a source of text.
+    pub(crate) fn source_title(&self, source: &Provenance) -> String {
+        match source {
+            Provenance::Lore { entry, .. } => {
+                let lore = self.current();
+                lore.library().title(entry).unwrap_or(entry.as_str()).to_owned()
             }
-            if let Err(error) = self.catch_up().await {
-                tracing::warn!(%error, "the books stay as they were");
-            }
-            if let Err(error) = self.refresh_keys().await {
-                tracing::warn!(%error, "the keys stay as they were");
-            }
+            Provenance::AuthorsNote => "authors_note".to_owned(),
+            Provenance::Memory(slot) => slot.clone(),
         }
     }
 }
@@ -367,7 +305,7 @@ mod tests {
     }
 
     fn ids(stacks: &Stacks) -> Vec<String> {
-        stacks.lore().library().books().iter().map(|book| book.id.to_string()).collect()
+        stacks.current().library().books().iter().map(|book| book.id.to_string()).collect()
     }
 
     #[tokio::test]
@@ -375,7 +313,7 @@ mod tests {
         let (desk, tenant) = (MemoryStore::default(), TenantId::local());
         let stacks = Stacks::new([book("named")], Rules::default(), None).unwrap();
         assert!(!stacks.refresh(&desk, &tenant).await.unwrap());
-        let begun = stacks.lore();
+        let begun = stacks.current();
         let case = Bookcase { desk: &desk, tenant: &tenant };
         let both = vec![book("kept"), book("named")];
         let revision = case.put(both, Maker::Hand, None, Timestamp(1)).await.unwrap();
@@ -392,9 +330,12 @@ mod tests {
         let stacks = Stacks::new([], Rules::default(), None).unwrap();
         let note = Note::new("", "Bell.md", "Bell");
         stacks.set_notes(vec![Arc::new(note)]).await.unwrap();
-        assert_eq!(stacks.lore().library().vault().map(loreloom_core::vault::Vault::len), Some(1));
+        assert_eq!(
+            stacks.current().library().vault().map(loreloom_core::vault::Vault::len),
+            Some(1)
+        );
         stacks.set_notes(Vec::new()).await.unwrap();
-        assert!(stacks.lore().library().vault().is_none());
+        assert!(stacks.current().library().vault().is_none());
     }
 
     /// Writes down what it is asked.
@@ -442,7 +383,7 @@ mod tests {
         guest.refresh(&desk, &tenant).await.unwrap();
         assert_eq!(heard(&first), ["about boats"]);
 
-        let begun = stacks.lore();
+        let begun = stacks.current();
         let embedder: Arc<dyn Embedder> = second.clone();
         stacks.find_with(Finder { embedder, patience: None }).await.unwrap();
         assert_eq!(heard(&second), ["about bells"]);
@@ -450,7 +391,7 @@ mod tests {
         said.add(&Message::new(Role::User, None::<&str>, "bells?"));
         begun.near(&said).await.unwrap();
         assert_eq!(heard(&first).len(), 1, "a turn that began before compares what it can");
-        stacks.lore().near(&said).await.unwrap();
+        stacks.current().near(&said).await.unwrap();
         assert_eq!((heard(&first).len(), heard(&second).len()), (0, 1));
 
         for _ in 0..2 {

@@ -9,7 +9,7 @@ use loreloom_core::{ids::TenantId, vault::NoteSource};
 use loreloom_ports::{Change, Desk, StoreError};
 use serde::{Deserialize, Serialize};
 
-use crate::{app::App, connection_settings::KeySource};
+use crate::connection_settings::KeySource;
 
 /// Names of vaults on the desk begin so.
 pub(crate) const VAULTS: &str = "vault/";
@@ -138,27 +138,5 @@ impl RegisteredVault {
     /// The change that takes a vault out.
     pub(crate) fn removing(name: &str) -> Change {
         Change { key: format!("{VAULTS}{name}"), value: None }
-    }
-}
-
-impl App {
-    /// Opens the vaults that are registered, if they are others than before.
-    pub(crate) async fn take_up_vaults(&self) -> Result<(), StoreError> {
-        let Some(keeper) = self.stacks.vault_keeper() else { return Ok(()) };
-        let registered = RegisteredVault::all(self.store.as_ref(), &self.tenant).await?;
-        let open = keeper.open();
-        let open: Vec<(&str, &str)> = open
-            .iter()
-            .filter(|vault| vault.registered)
-            .map(|vault| (vault.name.as_str(), vault.place.as_str()))
-            .collect();
-        let wanted: Vec<(&str, &str)> =
-            registered.iter().map(|one| (one.name.as_str(), one.place.as_str())).collect();
-        if open != wanted
-            && let Err(error) = keeper.keep().await
-        {
-            tracing::warn!(%error, "the vaults stay as they were");
-        }
-        Ok(())
     }
 }

@@ -191,7 +191,7 @@ async fn stored(app: &App, length: usize) -> anyhow::Result<LastTurn> {
 }
 
 fn print_woven(out: &mut dyn Write, app: &App, last: &LastTurn) -> anyhow::Result<()> {
-    let lore = app.stacks.lore();
+    let lore = app.lore.current();
     let names = |id: &EntryId| lore.library().title(id).unwrap_or(id.as_str()).to_owned();
     let report = &last.record.report;
     let woven = |verdict: &&Verdict| matches!(verdict.outcome, Outcome::Activated { .. });

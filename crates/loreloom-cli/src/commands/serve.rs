@@ -21,8 +21,8 @@ use loreloom_memory::service::ModelUse;
 use loreloom_ports::{ChatModel, Embedder, Store};
 use loreloom_server::{
     App, AppParts, Choosing, ConnectionKind as Kind, ConnectionSettings, Connections, Defaults,
-    Feature, FeatureChoice, KeptRouting, KeySource, Limits, Notices, Placement, Recogniser,
-    Routing, SentLog, ServerUrl, Stacks, Started, VaultKeeper, Weaving, serve,
+    Feature, FeatureChoice, KeptRouting, KeySource, Limits, Notices, Placement, Routing, ServerUrl,
+    Stacks, Started, VaultKeeper, Weaving, serve,
 };
 use tokio::{net::TcpListener, sync::oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -189,7 +189,7 @@ impl Serve {
             let app =
                 App::new(AppParts { access: Arc::new(access), limits, choosing, noting, ..app });
             keeper.begin(&app).await?;
-            app.stacks.keep_vaults(Arc::clone(&keeper) as Arc<dyn VaultKeeper>);
+            app.lore.keep_vaults(Arc::clone(&keeper) as Arc<dyn VaultKeeper>);
             if let (Some(memory), Some(extractor)) = (&app.memory, extractor) {
                 memory.employ(extractor.used, extractor.model);
             }
@@ -206,7 +206,7 @@ impl Serve {
                 address: server.address,
                 connections: used,
                 stories: place.address()?.to_string(),
-                books: app.stacks.lore().library().books().len(),
+                books: app.lore.current().library().books().len(),
                 vaults: keeper.count(),
             };
             // Nobody may be there to read it.
@@ -413,7 +413,7 @@ pub(super) fn parts(
 ) -> AppParts {
     AppParts {
         tenant: TenantId::local(),
-        stacks,
+        lore: stacks,
         store,
         choosing: None,
         noting: None,
@@ -424,8 +424,6 @@ pub(super) fn parts(
         weaving: Weaving::default(),
         access: Arc::default(),
         limits: Limits::default(),
-        recogniser: Recogniser::default(),
-        sent: SentLog::default(),
         notices: Notices::default(),
         tasks: TaskTracker::new(),
         stopping: CancellationToken::new(),

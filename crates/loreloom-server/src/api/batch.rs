@@ -127,7 +127,7 @@ pub(super) async fn selected(
     caller: &Caller,
     select: &Selection,
 ) -> Result<Selected, Problem> {
-    app.take_up(&caller.tenant).await?;
+    app.sync.take_up().await?;
     let filter = match (&select.ids, &select.f) {
         (Some(_), None) => Filter::default(),
         (None, Some(text)) => Filter::parse(text)
@@ -137,7 +137,7 @@ pub(super) async fn selected(
             return Err(Problem::new(Code::WrongValue, detail).at("select"));
         }
     };
-    let lore = app.stacks.lore();
+    let lore = app.lore.current();
     let known = Known::gather(app, &caller.tenant, &lore, &filter).await?;
     let rows = catalog::rows(&lore);
     let there: FxHashSet<&EntryId> = rows.iter().map(|row| row.id).collect();
@@ -151,7 +151,7 @@ pub(super) async fn selected(
         if !named || select.except.contains(row.id) || !filter.fits(&row, &known) {
             continue;
         }
-        if row.is_note() || app.stacks.is_mounted(&BookId::from(row.book)) {
+        if row.is_note() || app.lore.is_mounted(&BookId::from(row.book)) {
             // A filter picks what can be changed; an entry that was named must be changeable.
             if select.ids.is_some() {
                 let detail = format!("`{}` cannot be changed here", row.id);

@@ -121,13 +121,13 @@ struct BooksView {
 }
 
 async fn views(app: &App, caller: &Caller) -> Result<(u64, Vec<BookView>), Problem> {
-    app.take_up(&caller.tenant).await?;
+    app.sync.take_up().await?;
     let case = Bookcase { desk: app.store.as_ref(), tenant: &caller.tenant };
     let Contents { revision, books, .. } = case.contents().await?;
-    let lore = app.stacks.lore();
+    let lore = app.lore.current();
     let views = lore.volumes().map(|(volume, bindings)| {
         let standing = books.iter().find(|standing| standing.id == volume.book.id);
-        let standing = standing.filter(|_| !app.stacks.is_mounted(&volume.book.id));
+        let standing = standing.filter(|_| !app.lore.is_mounted(&volume.book.id));
         BookView::of(&volume.book, volume.dialect, bindings, standing)
     });
     Ok((revision, views.collect()))

@@ -69,10 +69,10 @@ async fn say(
     seen.check(&label.tag(record.version))?;
     change(&mut label, &record);
     let revision = label.write(desk, (tenant, chat), before, app.clock.now()).await?;
-    app.take_up(tenant).await?;
+    app.sync.take_up().await?;
     if revision != before {
         let happened = Happened::Chat { chat: chat.to_string(), version: record.version };
-        app.api().events.tell(tenant, happened);
+        app.events.tell(tenant, happened);
     }
     Ok((revision, (revision != before).then(|| undo_of(revision)), record))
 }

@@ -105,10 +105,10 @@ impl ConnectionView {
 
 /// All connections as a caller may see them, with the version they are of.
 pub(super) async fn view(app: &App, caller: &Caller) -> Result<Tagged<ConnectionsView>, Problem> {
-    app.take_up(&caller.tenant).await?;
+    app.sync.take_up().await?;
     let revision = app.store.revision(&caller.tenant).await?;
     let own = OwnConnection::all(app.store.as_ref(), &caller.tenant).await?;
-    let connections = app.connections();
+    let connections = app.connections.now();
     let default = &connections.default().name;
     let mut items: Vec<ConnectionView> = connections
         .all()
@@ -140,7 +140,8 @@ pub(super) async fn view(app: &App, caller: &Caller) -> Result<Tagged<Connection
             one.key = None;
         }
     }
-    let settable = app.configured.opener().is_some() && caller.must_administer().is_ok();
+    let settable =
+        app.connections.configured().opener().is_some() && caller.must_administer().is_ok();
     Ok(Tagged::by_content(revision, ConnectionsView { items, settable }))
 }
 
@@ -214,7 +215,7 @@ async fn tried(app: &App, caller: &Caller, body: TestBody) -> Result<Tried, Prob
                 format!("`{field}` is for a server that is not configured: give its `url`");
             return Err(Problem::new(Code::WrongValue, detail).at(field));
         }
-        let connections = app.connections();
+        let connections = app.connections.now();
         let connection = match &connection {
             Some(name) => {
                 let named = connections.named(name);
@@ -233,7 +234,7 @@ async fn tried(app: &App, caller: &Caller, body: TestBody) -> Result<Tried, Prob
         let detail = "this server tries out only what is configured";
         Problem::new(Code::SwitchedOff, detail)
     };
-    let diagnosis = app.configured.prospect(prospect).ok_or_else(off)?;
+    let diagnosis = app.connections.configured().prospect(prospect).ok_or_else(off)?;
     // An address may hold a password: what was sent is not repeated.
     let wrong = |reason: String| Problem::new(Code::WrongValue, reason).at("url");
     Ok((ConnectionId::from("url"), diagnosis.map_err(wrong)?))

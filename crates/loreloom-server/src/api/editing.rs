@@ -139,7 +139,7 @@ impl<'a> Editing<'a> {
     ) -> Result<Vec<(Standing, Book)>, Problem> {
         let mut books = Vec::with_capacity(ids.len());
         for id in ids {
-            if self.app.stacks.is_mounted(id) {
+            if self.app.lore.is_mounted(id) {
                 let detail = format!("book `{id}` was named at start and cannot be changed here");
                 return Err(Problem::new(Code::Conflict, detail).with(id.to_string()));
             }
@@ -173,15 +173,15 @@ impl<'a> Editing<'a> {
         revision: u64,
         made: T,
     ) -> Result<Done<T>, Problem> {
-        self.app.take_up(self.tenant).await?;
+        self.app.sync.take_up().await?;
         let undo = (revision != before).then(|| undo_of(revision));
         Ok(Done { undo, revision, made })
     }
 
     /// The book that an entry stands in; notes of vaults stand in none.
     pub(super) async fn book_of(&self, entry: &EntryId) -> Result<BookId, Problem> {
-        self.app.take_up(self.tenant).await?;
-        let lore = self.app.stacks.lore();
+        self.app.sync.take_up().await?;
+        let lore = self.app.lore.current();
         let rows = catalog::rows(&lore);
         let row = rows.iter().find(|row| row.id == entry);
         let row = row.ok_or_else(|| Problem::missing("entry", entry.as_str()))?;

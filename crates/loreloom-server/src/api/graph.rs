@@ -100,7 +100,7 @@ async fn graph(
     let depth = between(params.depth, 2, 4, "depth")?;
     let limit = between(params.limit, 200, 1000, "limit")?;
     let chat = params.chat.map(ChatId);
-    app.take_up(&caller.tenant).await?;
+    app.sync.take_up().await?;
     let woven = if layers.contains(&Layer::Together) {
         woven(&app, &caller, chat.as_ref()).await?
     } else {
@@ -112,8 +112,8 @@ async fn graph(
         }
         Some(_) | None => None,
     };
-    let firings = app.api().firings.count(app.store.as_ref(), &caller.tenant).await?;
-    let (lore, turns, focus) = (app.stacks.lore(), woven.len(), params.focus);
+    let firings = app.api.firings.count(app.store.as_ref(), &caller.tenant).await?;
+    let (lore, turns, focus) = (app.lore.current(), woven.len(), params.focus);
     let working = tokio::task::spawn_blocking(move || {
         let rows = catalog::rows(&lore);
         let mut graph = Graph::of(&rows, |id| firings.get(id).copied().unwrap_or_default());

@@ -155,7 +155,7 @@ pub(super) async fn once(State(app): State<App>, request: Request, next: Next) -
     let path = parts.uri.to_string();
     let caller = parts.extensions.get::<Pass>().map(Pass::whose).unwrap_or_default();
     let digest = Hasher::new("call").field(caller.as_bytes()).field(&body).finish();
-    let calls = &app.api().calls;
+    let calls = &app.api.calls;
     match calls.begin(&key, &path, digest) {
         Known::New => {}
         Known::Done(response) => return response,
@@ -175,7 +175,7 @@ pub(super) async fn once(State(app): State<App>, request: Request, next: Next) -
     let (name, state) = (key.clone(), app.clone());
     let carried = app.tasks.spawn(async move {
         let response = next.run(request).await;
-        kept(&state.api().calls, &name, response).await
+        kept(&state.api.calls, &name, response).await
     });
     carried.await.unwrap_or_else(|_died| {
         calls.forget(&key);

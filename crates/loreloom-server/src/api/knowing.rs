@@ -88,6 +88,6 @@ async fn note(
     fields.retain(|_, value| *value != Value::Null);
     let key = RecordKey::new(RecordKind::Insight, id.clone());
     let write = memory.put(&caller.tenant, &owner, key, fields).await?;
-    app.api().events.tell(&caller.tenant, Happened::Memory { write: write.to_string() });
+    app.events.tell(&caller.tenant, Happened::Memory { write: write.to_string() });
     Ok(Json(KnowledgeWrote { undo: undoing::of_memory(&write), id }))
 }

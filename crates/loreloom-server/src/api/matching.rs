@@ -94,14 +94,14 @@ const MOST_ENTRIES: usize = 500;
 )]
 async fn try_out(
     State(app): State<App>,
-    caller: Caller,
+    _caller: Caller,
     Json(wanted): Json<Try>,
 ) -> Result<Json<Tried>, Problem> {
     if wanted.text.len() > MOST_TEXT {
         let rule = "must have at most 262144 bytes";
         return Err(Problem::value("text", rule, wanted.text.len()));
     }
-    app.take_up(&caller.tenant).await?;
+    app.sync.take_up().await?;
     let working = tokio::task::spawn_blocking(move || tried(&app, &wanted));
     let failed = |error: tokio::task::JoinError| Problem::new(Code::Failed, error.to_string());
     working.await.map_err(failed)?.map(Json)
@@ -109,14 +109,14 @@ async fn try_out(
 
 /// What the user and the character are called, where keys name them.
 fn names(app: &App, user: Option<&str>, character: Option<&str>) -> (String, String) {
-    let live = app.live();
+    let live = app.settings.now();
     let user = user.unwrap_or(&live.defaults.user).to_owned();
     let speaker = live.defaults.speaker.as_ref().map(|speaker| speaker.name.as_str());
     (user, character.or(speaker).unwrap_or_default().to_owned())
 }
 
 fn tried(app: &App, wanted: &Try) -> Result<Tried, Problem> {
-    let lore = app.stacks.lore();
+    let lore = app.lore.current();
     let rows = catalog::rows(&lore);
     let names = names(app, wanted.user.as_deref(), wanted.character.as_deref());
     let names = (names.0.as_str(), names.1.as_str());
@@ -189,7 +189,7 @@ async fn frequency(
     caller: Caller,
     Json(count): Json<Count>,
 ) -> Result<Json<Frequency>, Problem> {
-    app.take_up(&caller.tenant).await?;
+    app.sync.take_up().await?;
     let chats = caller.chats(&app, false).await?;
     let chats: Vec<ChatId> = chats.into_iter().map(|one| one.chat.id).collect();
     let counting = counting(&app, &count)?;
@@ -197,7 +197,7 @@ async fn frequency(
 }
 
 fn counting(app: &App, count: &Count) -> Result<Counting, Problem> {
-    let lore = app.stacks.lore();
+    let lore = app.lore.current();
     let row = catalog::rows(&lore).into_iter().find(|row| *row.id == count.entry);
     let row = row.ok_or_else(|| Problem::missing("entry", count.entry.as_str()))?;
     let Subject::Entry { entry, dialect } = row.subject else {

@@ -206,7 +206,7 @@ async fn now(
     let done = memory.demand(&caller.tenant, &chat, &who, demand, asked.backend()).await?;
     if let Some(write) = &done.write {
         let happened = Happened::Memory { write: write.to_string() };
-        app.api().events.tell(&caller.tenant, happened);
+        app.events.tell(&caller.tenant, happened);
     }
     let undo = done.write.as_ref().map(undoing::of_memory);
     Ok(Json(NowView { undo, contradictions: done.contradictions }))

@@ -48,7 +48,7 @@ pub(super) fn wrote(
     id: Option<String>,
 ) -> Json<MemoryWrote> {
     let happened = Happened::Memory { write: write.to_string() };
-    app.api().events.tell(&caller.tenant, happened);
+    app.events.tell(&caller.tenant, happened);
     Json(MemoryWrote { undo: undoing::of_memory(write), id })
 }
 

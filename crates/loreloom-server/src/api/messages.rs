@@ -72,7 +72,7 @@ async fn wrote(
     let changed = version != before;
     if changed {
         let happened = Happened::Chat { chat: chat.to_string(), version };
-        app.api().events.tell(&caller.tenant, happened);
+        app.events.tell(&caller.tenant, happened);
     }
     let undo = changed.then(|| undoing::of_chat(chat, version));
     Ok(Tagged { tag, body: ChatWrote { undo, node, item: body } })
@@ -324,7 +324,7 @@ async fn reply(
     let name = new.name.or_else(|| record.report.facts.speaker.clone());
     let told = app.store.path(&caller.tenant, &chat, record.at).await?;
     let mut story = Story::of(chat.clone(), told.into_iter().map(|node| node.message));
-    let (notes, content) = app.stacks.lore().rules().notebooks.read(&new.content);
+    let (notes, content) = app.lore.current().rules().notebooks.read(&new.content);
     if content.trim().is_empty() {
         return Err(Problem::value("content", "must say something besides notes", new.content));
     }
@@ -335,11 +335,11 @@ async fn reply(
     let reply = Reply { turn, node, created: app.clock.now() };
     app.store.commit_reply(&caller.tenant, &chat, &reply).await?;
     // The reply is stored: told as a failure, it would be sent once more.
-    if let Err(error) = turn::note(&app, &story, notes).await {
+    if let Err(error) = turn::note(&app.turns, &story, notes).await {
         tracing::warn!(%error, "the notes were not stored");
     }
     let who = name.as_deref().map(Who::named).unwrap_or_default();
-    turn::tell_memory(&app, &story, who).await;
+    turn::tell_memory(&app.turns, &story, who).await;
     wrote(&app, &caller, &chat, before, item.prefix).await
 }
 
@@ -425,7 +425,7 @@ async fn import(
     };
     let Tagged { tag, body } = chats::view(&app, tenant, &chat).await?;
     let happened = Happened::Chat { chat: chat.to_string(), version: body.version() };
-    app.api().events.tell(tenant, happened);
+    app.events.tell(tenant, happened);
     let ChatCounts { messages, branches, left_out, effects, variables, .. } = counts;
     let format = format.to_owned();
     let body =

@@ -58,18 +58,13 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::Uri;
-use loreloom_core::units::Timestamp;
 use utoipa_axum::router::OpenApiRouter;
 
 pub(crate) use self::figures::prometheus;
 use self::idempotency::Calls;
 pub use self::openapi::document;
 pub(crate) use self::problem::{Code, Problem};
-use crate::{
-    app::App, catalog::Firings, events::Events, fail_opens::FailOpens, live::LiveSettings,
-    live_features::LiveFeatures, looking_back::LookingBack, metrics::Metrics,
-    own_connections::LiveConnections, replays::Replays, stacks::Changes, timings::Timings,
-};
+use crate::{app::App, catalog::Firings};
 
 /// Where the API is.
 pub(crate) const ROOT: &str = "/api/v1";
@@ -80,27 +75,10 @@ const MOST_BYTES: usize = 32 << 20;
 /// What the API keeps between calls.
 #[derive(Default)]
 pub(crate) struct ApiState {
-    pub(crate) events: Events,
     pub(crate) calls: Calls,
-    pub(crate) changes: Changes,
-    pub(crate) features: LiveFeatures,
-    pub(crate) fail_opens: FailOpens,
     pub(crate) firings: Firings,
-    pub(crate) connections: LiveConnections,
-    pub(crate) live: LiveSettings,
-    pub(crate) looking_back: LookingBack,
-    pub(crate) metrics: Metrics,
-    pub(crate) timings: Timings,
-    pub(crate) replays: Replays,
     /// Held while a record of memory is compared with what a caller has seen, and changed.
     pub(crate) records: tokio::sync::Mutex<()>,
-}
-
-impl ApiState {
-    /// What is kept from a start at that time on.
-    pub(crate) fn since(started: Timestamp) -> Self {
-        Self { events: Events::since(started), ..Self::default() }
-    }
 }
 
 /// Routes of the API with what they say about themselves.

@@ -129,7 +129,7 @@ impl Chosen {
         body: PreviewBody,
         version: LibraryVersion,
     ) -> Result<Self, Problem> {
-        let now = app.stacks.lore();
+        let now = app.lore.current();
         let (shelf, followed) = match (body.run, body.books) {
             (Some(run), _) => {
                 let run = replay::run(app, caller, run)?;
@@ -172,19 +172,21 @@ async fn preview(
     Path((chat, turn)): Path<(String, u64)>,
     Json(mut body): Json<PreviewBody>,
 ) -> Result<Json<PreviewView>, Problem> {
-    app.take_up(&caller.tenant).await?;
-    let looked = app.look_at(&caller.tenant, &ChatId(chat), TurnId(turn)).await?;
+    app.sync.take_up().await?;
+    let looked = app.past.look_at(&caller.tenant, &ChatId(chat), TurnId(turn)).await?;
     let memory = std::mem::take(&mut body.memory);
     let name = body.speaker.clone();
     let chosen = Chosen::of(&app, &caller, body, looked.past.record.library).await?;
-    let counter = app.counter_of(looked.past.record.input.as_deref());
+    let counter = app.connections.counter_of(looked.past.record.input.as_deref());
     let mut past = looked.past.clone();
     let speaker = match name {
         Some(name) => Some(speak_as(&app, &caller, &mut past, &chosen, name).await?),
         None => None,
     };
     let slots = slots(&app, memory)?;
-    if let Some(changes) = slots.or_else(|| speaker.as_ref().map(|_| (*app.live().slots).clone())) {
+    if let Some(changes) =
+        slots.or_else(|| speaker.as_ref().map(|_| (*app.settings.now().slots).clone()))
+    {
         remember(&app, &caller, &mut past, counter.as_ref(), &changes).await?;
     }
     let working = tokio::task::spawn_blocking(move || {
@@ -212,7 +214,7 @@ async fn speak_as(
             input.speaker = Some(Speaker::named(name.clone()));
         }
     }
-    let withheld = recall::withheld(app, &caller.tenant, &past.path, &name).await?;
+    let withheld = recall::withheld(&app.turns, &caller.tenant, &past.path, &name).await?;
     Ok(AsSpeaker { name, followed: chosen.followed.is_some(), withheld })
 }
 
@@ -255,7 +257,7 @@ fn slots(app: &App, changes: Map<String, Value>) -> Result<Option<SlotChanges>, 
     if changes.is_empty() {
         return Ok(None);
     }
-    let mut value = serde_json::to_value(app.live().slots.as_ref()).unwrap_or_default();
+    let mut value = serde_json::to_value(app.settings.now().slots.as_ref()).unwrap_or_default();
     merge(&mut value, &Value::Object(changes));
     let slots: Result<SlotChanges, Problem> = read_value(value);
     let slots = slots.and_then(|slots| checked_slots(&slots).map(|()| slots));
@@ -285,7 +287,7 @@ async fn remember(
         seen_from,
         counter,
     };
-    let remembered = recall::recall_with(app, turn, changes).await?;
+    let remembered = recall::recall_with(&app.turns, turn, changes).await?;
     let record = &mut past.record;
     record.injections.retain(|one| match &one.source {
         Provenance::Memory(slot) => notebook::is_slot(slot),
@@ -303,7 +305,7 @@ async fn shelf_of(
     caller: &Caller,
     version: LibraryVersion,
 ) -> Result<Option<Shelf>, Problem> {
-    let lore = app.stacks.lore();
+    let lore = app.lore.current();
     if lore.library().version() == version {
         return Ok(Some(lore.shelf().clone()));
     }

@@ -89,21 +89,21 @@ async fn undo(
                 caller.must_administer()?;
             }
             let made = app.store.undo(&caller.tenant, revision, now).await?;
-            app.take_up(&caller.tenant).await?;
+            app.sync.take_up().await?;
             undo_of(made)
         }
         Write::Chat(chat, write) => {
             let record = app.store.take_back(&caller.tenant, &chat, write, now).await?;
             let version = record.version;
             let happened = Happened::Chat { chat: chat.to_string(), version };
-            app.api().events.tell(&caller.tenant, happened);
+            app.events.tell(&caller.tenant, happened);
             of_chat(&chat, version)
         }
         Write::Memory(write) => {
             let memory = app.memory.as_ref().ok_or_else(no_memory)?;
             let made = memory.undo(&caller.tenant, &write).await?;
             let happened = Happened::Memory { write: made.to_string() };
-            app.api().events.tell(&caller.tenant, happened);
+            app.events.tell(&caller.tenant, happened);
             of_memory(&made)
         }
     };

@@ -83,8 +83,8 @@ async fn events(
     if let Some(seconds) = params.seconds.filter(|seconds| !(1..=LONGEST).contains(seconds)) {
         return Err(Problem::value("seconds", "must be from 1 to 600", seconds));
     }
-    let watching = app.api().events.watch(&caller.tenant, after);
-    let hello = Frame::default().comment(format!("at {}", app.api().events.last()));
+    let watching = app.events.watch(&caller.tenant, after);
+    let hello = Frame::default().comment(format!("at {}", app.events.last()));
     let stopping = app.stopping.clone();
     let frames = stream::iter([Ok(hello)])
         .chain(frames(app, watching, caller.tenant))
@@ -108,7 +108,7 @@ fn frames(
     tenant: TenantId,
 ) -> impl Stream<Item = Result<Frame, Infallible>> + Send {
     stream::unfold((app, watching, tenant), |(app, mut watching, tenant)| async move {
-        let event = watching.next(&app.api().events, &tenant).await?;
+        let event = watching.next(&app.events, &tenant).await?;
         Some((Ok(frame(&event)), (app, watching, tenant)))
     })
 }

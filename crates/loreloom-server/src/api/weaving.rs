@@ -32,7 +32,7 @@ use crate::{
     connections::Line,
     labels::Label,
     prompt_map::PromptMap,
-    turn::{self, Deadline, DecidedTurn, PlacedTurn, Story, recall},
+    turn::{self, Deadline, DecidedTurn, PlacedTurn, Story, Turns, recall},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -148,13 +148,13 @@ async fn weave(
     caller: Caller,
     Json(body): Json<WeaveBody>,
 ) -> Result<Json<WovenView>, Problem> {
-    app.take_up(&caller.tenant).await?;
+    app.sync.take_up().await?;
     let path = told(&app, &caller, &body).await?;
     let state = state_before(&app, &caller, &path).await?;
-    let (live, connections) = (app.live(), app.connections());
+    let (live, connections) = (app.settings.now(), app.connections.now());
     let connection = connections.of(body.model.as_deref());
-    let line = app.line(connection, body.model.as_deref());
-    let story = Story::new(&app, path, state, StoryContext::default());
+    let line = app.connections.line(connection, body.model.as_deref());
+    let story = Story::new(&app.turns, path, state, StoryContext::default());
     // A preview is made at every key that is pressed: no model is asked for it.
     let story = Box::new(Story { preview: body.dry_run, ..story });
     let input = TurnInput {
@@ -167,7 +167,7 @@ async fn weave(
         ..TurnInput::default()
     };
     let input = story.complete(input, app.clock.now(), None);
-    let turn = decided(&app, story, input, line).await?;
+    let turn = decided(&app.turns, story, input, line).await?;
     let seen = turn.story.path.items().iter().filter(|item| item.message.is_seen());
     let prompt: Vec<PromptMessage> = match &body.prompt {
         Some(prompt) => prompt.iter().map(Said::prompt).collect(),
@@ -177,7 +177,7 @@ async fn weave(
     let placed = PlacedTurn::new(turn, &live.weaving.placement, prompt, layout);
     let mut view = WovenView::of(&app, &placed);
     if !body.dry_run {
-        let stored = turn::commit(&app, placed, &[]).await?;
+        let stored = turn::commit(&app.turns, placed, &[]).await?;
         view.turn = Some(stored.turn);
         view.undo = Some(undoing::of_chat(&view.chat, stored.version));
     }
@@ -186,17 +186,17 @@ async fn weave(
 
 /// Decides a turn on a blocking thread.
 async fn decided(
-    app: &App,
+    turns: &Turns,
     story: Box<Story>,
     input: Box<TurnInput>,
     line: Line,
 ) -> Result<Box<DecidedTurn>, Problem> {
-    let (app, runtime) = (app.clone(), tokio::runtime::Handle::current());
+    let (turns, runtime) = (turns.clone(), tokio::runtime::Handle::current());
     let deciding = async move {
-        let deadline = Deadline::new(&app.live().weaving);
-        let recall = recall::start(&app, &story, &input, &line);
-        let mut turn = turn::decide(&app, story, input, line, &deadline).await;
-        recall::finish(&app, recall, &mut turn).await;
+        let deadline = Deadline::new(&turns.settings.now().weaving);
+        let recall = recall::start(&turns, &story, &input, &line);
+        let mut turn = turn::decide(&turns, story, input, line, &deadline).await;
+        recall::finish(&turns, recall, &mut turn).await;
         turn
     };
     let working = tokio::task::spawn_blocking(move || runtime.block_on(deciding));
@@ -249,9 +249,9 @@ impl WovenView {
     fn of(app: &App, placed: &PlacedTurn) -> Self {
         let (turn, injections) = (&placed.turn, placed.injections());
         let (report, sent) = (&turn.decision.report, placed.assembled());
-        let titles = |source: &_| app.source_title(source);
+        let titles = |source: &_| app.lore.source_title(source);
         let counter = turn.line.counter.as_ref();
-        let lore = app.stacks.lore();
+        let lore = app.lore.current();
         let vault = lore.library().vault();
         let is_note = |id: &_| vault.is_some_and(|vault| vault.find(id).is_some());
         Self {

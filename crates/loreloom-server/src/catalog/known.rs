@@ -36,7 +36,7 @@ impl Known {
         lore: &Lore,
         filter: &Filter,
     ) -> Result<Self, StoreError> {
-        let firings = app.api().firings.count(app.store.as_ref(), tenant).await?;
+        let firings = app.api.firings.count(app.store.as_ref(), tenant).await?;
         let codes =
             if filter.asks_for_findings() { findings::codes(lore) } else { FxHashMap::default() };
         let (mut changed, now) = (FxHashMap::default(), app.clock.now());
@@ -55,7 +55,14 @@ impl Known {
         } else {
             FxHashSet::default()
         };
-        Ok(Self { counter: app.counter_of(None), firings, codes, changed, makers, books })
+        Ok(Self {
+            counter: app.connections.counter_of(None),
+            firings,
+            codes,
+            changed,
+            makers,
+            books,
+        })
     }
 
     /// How often an entry fired.

@@ -26,6 +26,7 @@ pub(crate) use self::{
     stream_end::StreamFraming,
 };
 use crate::{
+    announcements::Announcements,
     app::App,
     connections::{Connection, Connections, ConnectionsError},
     gate::Pass,
@@ -78,7 +79,7 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
         Ok(body) => body,
         Err(error) => return unread(&app, &parts, &error),
     };
-    let connections = app.connections();
+    let connections = app.connections.now();
     let (body, named) = match chosen(&connections, &mut parts.headers, body) {
         Ok(chosen) => chosen,
         Err(error) => {
@@ -86,23 +87,27 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
             return reads.problem(StatusCode::BAD_REQUEST, "connection", &error.to_string());
         }
     };
-    app.api().metrics.passed_on();
+    app.figures.metrics.passed_on();
     let request = ProxyRequest { parts, body, connections, named };
     if !wire::asks(request.parts.method.as_str(), request.path()) {
-        return pass(&app, request, None).await;
+        return pass(&app.announcements, request, None).await;
     }
     let off = request.parts.headers.get(headers::WEAVE).is_some_and(headers::is_off);
-    if off || !app.live().weaving.on {
-        return pass(&app, request.without_own_field(), None).await;
+    if off || !app.settings.now().weaving.on {
+        return pass(&app.announcements, request.without_own_field(), None).await;
     }
-    turn::run(&app, request).await
+    turn::run(&app.turns, request).await
 }
 
 /// Passes a request on unchanged. The front end gets the warning in a header.
-pub(crate) async fn pass(app: &App, request: ProxyRequest, warning: Option<&str>) -> Response {
+pub(crate) async fn pass(
+    announcements: &Announcements,
+    request: ProxyRequest,
+    warning: Option<&str>,
+) -> Response {
     let (connection, path) = (request.unread_connection(), request.path().to_owned());
     let reply = connection.upstream.send(upstream_call(request.parts, request.body)).await;
-    let mut response = respond(app, &path, reply);
+    let mut response = respond(announcements, &path, reply);
     if let Some(warning) = warning {
         headers::tell(response.headers_mut(), headers::WARNING, warning);
     }

@@ -13,7 +13,7 @@ use super::{
     problem::{Reads, unreachable},
     stream_end::{EndedStream, StreamFraming},
 };
-use crate::{app::App, notices::Happened};
+use crate::{announcements::Announcements, notices::Happened};
 
 /// The call to a server for a request.
 pub(crate) fn upstream_call(parts: Parts, body: Bytes) -> UpstreamCall {
@@ -26,16 +26,16 @@ pub(crate) fn upstream_call(parts: Parts, body: Bytes) -> UpstreamCall {
 
 /// The response to a front end that asked for this path.
 pub(crate) fn respond(
-    app: &App,
+    announcements: &Announcements,
     path: &str,
     reply: Result<UpstreamReply, UpstreamError>,
 ) -> Response {
     match reply {
-        Ok(reply) => response(app, path, reply),
+        Ok(reply) => response(announcements, path, reply),
         Err(error) => {
             // Errors of upstreams contain only what may be shown.
             tracing::warn!(%error, "a request got no answer");
-            app.notice(Happened::UpstreamFailed { reason: error.to_string() });
+            announcements.notice(Happened::UpstreamFailed { reason: error.to_string() });
             unreachable(&error, Reads::of_path(path))
         }
     }
@@ -43,7 +43,7 @@ pub(crate) fn respond(
 
 /// The response with a body that `change` makes of the reply's body.
 pub(crate) fn respond_with(
-    app: &App,
+    announcements: &Announcements,
     path: &str,
     mut reply: UpstreamReply,
     change: impl FnOnce(BodyStream) -> BodyStream,
@@ -52,10 +52,10 @@ pub(crate) fn respond_with(
     // stored.
     reply.headers.remove(CONTENT_LENGTH);
     let reply = UpstreamReply { body: change(reply.body), ..reply };
-    response(app, path, reply)
+    response(announcements, path, reply)
 }
 
-fn response(app: &App, path: &str, reply: UpstreamReply) -> Response {
+fn response(announcements: &Announcements, path: &str, reply: UpstreamReply) -> Response {
     let UpstreamReply { status, headers: mut sent, body } = reply;
     headers::to_front_end(&mut sent);
     let content_type = sent.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -63,7 +63,7 @@ fn response(app: &App, path: &str, reply: UpstreamReply) -> Response {
     let body = if framing == StreamFraming::None {
         Body::from_stream(body)
     } else {
-        let telling = app.clone();
+        let telling = announcements.clone();
         let broke = Box::new(move |error: &UpstreamError| {
             telling.notice(Happened::UpstreamFailed { reason: error.to_string() });
         });

@@ -8,8 +8,9 @@ use loreloom_core::{
     weave::Woven,
 };
 
+use super::Turns;
 use super::{deadline::Deadline, story::Story};
-use crate::{app::App, connections::Line, lore::Lore};
+use crate::{connections::Line, lore::Lore};
 
 /// A turn that is decided but not stored. It is taken apart when it is stored: by then its
 /// request is on its way.
@@ -43,21 +44,21 @@ impl DecidedTurn {
 
 /// Decides a turn: finds entries by meaning, asks a selecting model, then runs the engine.
 pub(crate) async fn decide(
-    app: &App,
+    turns: &Turns,
     mut story: Box<Story>,
     mut input: Box<TurnInput>,
     line: Line,
     deadline: &Deadline,
 ) -> Box<DecidedTurn> {
     if !story.preview {
-        app.stacks.count_turn();
+        turns.lore.count_turn();
     }
-    let (lore, counter) = (app.stacks.lore(), Arc::clone(&line.counter));
+    let (lore, counter) = (turns.lore.current(), Arc::clone(&line.counter));
     let transcript = lore.transcript(&story.path, story.transcribed.take());
     if lore.has_vectors() {
         input.near = Box::pin(near(&lore, &transcript, deadline)).await;
     }
-    let asked = app.choosing.as_ref().filter(|_| !story.preview && !input.dry_run);
+    let asked = turns.choosing.as_ref().filter(|_| !story.preview && !input.dry_run);
     if let Some(choosing) = asked {
         let turn = input.turn(&story.path, &transcript);
         let by = (&*lore, counter.as_ref());

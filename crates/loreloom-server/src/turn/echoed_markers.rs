@@ -6,7 +6,8 @@ use std::{borrow::Cow, sync::Arc};
 use loreloom_core::{chat::Role, macros::MacroValues, wrap::strip_echo};
 use loreloom_recognise::{Body, Request};
 
-use crate::{app::App, lore::Lore};
+use super::Turns;
+use crate::lore::Lore;
 
 /// Removes repeated wrappers and notes.
 pub(super) struct EchoedMarkers<'names> {
@@ -35,11 +36,11 @@ impl<'names> EchoedMarkers<'names> {
 }
 
 /// Gives the recogniser the model's messages as they are in the story.
-pub(super) fn mark(app: &App, request: &mut Request) {
-    let live = app.live();
+pub(super) fn mark(turns: &Turns, request: &mut Request) {
+    let live = turns.settings.now();
     let user = request.explicit.user.as_deref().unwrap_or(&live.defaults.user);
     let char = request.explicit.char.as_deref().unwrap_or_default();
-    let echoes = EchoedMarkers::new(app.stacks.lore(), user, char);
+    let echoes = EchoedMarkers::new(turns.lore.current(), user, char);
     let Body::Messages(messages) = &mut request.body else { return };
     for message in messages.iter_mut().filter(|message| message.role == Role::Assistant) {
         if let Cow::Owned(plain) = echoes.removed(&message.text) {

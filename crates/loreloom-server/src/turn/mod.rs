@@ -26,6 +26,10 @@ mod tee;
 use std::{sync::Arc, time::Instant};
 
 use axum::response::Response;
+use loreloom_core::ids::TenantId;
+use loreloom_memory::service::MemoryService;
+use loreloom_ports::{ChatModel, Clock, Store};
+use tokio_util::task::TaskTracker;
 
 pub(crate) use self::{
     body::{model_of, with_model, without_own_field},
@@ -33,71 +37,113 @@ pub(crate) use self::{
     decide::{DecidedTurn, decide},
     notebook_writes::note,
     place::PlacedTurn,
+    prompt_cache::SentLog,
     recent_paths::RecentPaths,
+    recogniser::Recogniser,
     remember::tell_memory,
     store::commit,
     story::Story,
 };
-pub use self::{
-    choose::Choosing,
-    prompt_cache::{Placement, SentLog},
-    recogniser::Recogniser,
-};
+pub use self::{choose::Choosing, prompt_cache::Placement};
 use self::{place::PreparedRequest, store::TurnTimes};
 use crate::{
-    app::App,
+    announcements::Announcements,
+    connection_service::ConnectionService,
+    figures::Figures,
+    live::RuntimeSettings,
     notices::Happened,
     proxy::{ProxyRequest, pass, respond},
+    stacks::Stacks,
 };
+
+/// The services that a turn uses. Cloning it is cheap.
+#[derive(Clone)]
+pub(crate) struct Turns(Arc<TurnServices>);
+
+/// What [`Turns`] is made of.
+pub(crate) struct TurnServices {
+    pub(crate) tenant: TenantId,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) lore: Arc<Stacks>,
+    pub(crate) memory: Option<Arc<MemoryService>>,
+    pub(crate) settings: Arc<RuntimeSettings>,
+    pub(crate) connections: Arc<ConnectionService>,
+    pub(crate) announcements: Announcements,
+    pub(crate) figures: Arc<Figures>,
+    /// The model that selects vault notes.
+    pub(crate) choosing: Option<Arc<Choosing>>,
+    /// The model that finds notes for the notebook in replies.
+    pub(crate) noting: Option<Arc<dyn ChatModel>>,
+    /// Work that goes on after its request.
+    pub(crate) tasks: TaskTracker,
+    pub(crate) recogniser: Recogniser,
+    pub(crate) recent_paths: RecentPaths,
+    pub(crate) sent_log: SentLog,
+}
+
+impl Turns {
+    pub(crate) fn new(services: TurnServices) -> Self {
+        Self(Arc::new(services))
+    }
+}
+
+impl std::ops::Deref for Turns {
+    type Target = TurnServices;
+
+    fn deref(&self) -> &TurnServices {
+        &self.0
+    }
+}
 
 /// Runs one turn. A turn that fails before its request is sent fails open: the request goes on
 /// unchanged, so a generation never fails because of Loreloom.
-pub(crate) async fn run(app: &App, request: ProxyRequest) -> Response {
+pub(crate) async fn run(turns: &Turns, request: ProxyRequest) -> Response {
     let (began, request) = (Instant::now(), Arc::new(request));
-    let deadline = Arc::new(Deadline::new(&app.live().weaving));
-    let (turns, asked, limit) = (app.clone(), Arc::clone(&request), Arc::clone(&deadline));
+    let deadline = Arc::new(Deadline::new(&turns.settings.now().weaving));
+    let (own, asked, limit) = (turns.clone(), Arc::clone(&request), Arc::clone(&deadline));
     let prepared = deadline.limit(async move {
-        let (mut body, line) = read::read(&turns, &asked)?;
-        let (layout, story) = recognise::recognise(&turns, &body, &line).await?;
+        let (mut body, line) = read::read(&own, &asked)?;
+        let (layout, story) = recognise::recognise(&own, &body, &line).await?;
         let complaint = body.complaint.take();
         let Some((story, input)) = story else {
             return Ok(place::without_story(body, &layout, line, complaint));
         };
-        let recall = recall::start(&turns, &story, &input, &line);
+        let recall = recall::start(&own, &story, &input, &line);
         // A selecting model is asked in here (`choose`). Its time does not count.
-        let mut turn = decide::decide(&turns, story, input, line, &limit).await;
-        recall::finish(&turns, recall, &mut turn).await;
-        Ok(place::place(&turns, body, layout, turn, complaint))
+        let mut turn = decide::decide(&own, story, input, line, &limit).await;
+        recall::finish(&own, recall, &mut turn).await;
+        Ok(place::place(&own, body, layout, turn, complaint))
     });
     let prepared = prepared.await;
     let weaving = began.elapsed();
-    app.api().metrics.weaving_took(weaving, prepared.is_err());
+    turns.figures.metrics.weaving_took(weaving, prepared.is_err());
     let request = Arc::unwrap_or_clone(request);
     let prepared = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => return fail_open(app, request, &error.to_string()).await,
+        Err(error) => return fail_open(turns, request, &error.to_string()).await,
     };
 
     let (path, headers) = (request.path().to_owned(), send::response_headers(&prepared));
     let PreparedRequest { body, connection, turn, .. } = prepared;
     let asked = Instant::now();
-    let reply = send::send(app, request, body, &connection).await;
+    let reply = send::send(turns, request, body, &connection).await;
     let times = TurnTimes { weaving, asked, answered: asked.elapsed() };
     let mut response = match (turn, reply) {
         (Some(turn), Ok(reply)) if reply.status.is_success() => {
             let (copying, copied) = tee::copy(&turn);
-            let turns = app.clone();
-            app.tasks.spawn(async move {
-                let stored = store::store(&turns, turn, copied, times).await;
+            let own = turns.clone();
+            turns.tasks.spawn(async move {
+                let stored = store::store(&own, turn, copied, times).await;
                 if let Some(stored) = stored {
-                    remember::remember(&turns, stored).await;
+                    remember::remember(&own, stored).await;
                 }
             });
-            tee::tee(app, connection.upstream.as_ref(), &path, reply, copying)
+            tee::tee(turns, connection.upstream.as_ref(), &path, reply, copying)
         }
         (turn, reply) => {
-            store::unanswered(app, turn.as_deref());
-            respond(app, &path, reply)
+            store::unanswered(turns, turn.as_deref());
+            respond(&turns.announcements, &path, reply)
         }
     };
     response.headers_mut().extend(headers);
@@ -105,9 +151,9 @@ pub(crate) async fn run(app: &App, request: ProxyRequest) -> Response {
 }
 
 /// Sends a request unchanged, with a header that says why it has no lore.
-async fn fail_open(app: &App, request: ProxyRequest, reason: &str) -> Response {
+async fn fail_open(turns: &Turns, request: ProxyRequest, reason: &str) -> Response {
     tracing::warn!(%reason, "passed on without lore");
     let path = request.path().to_owned();
-    app.notice(Happened::FailedOpen { path, reason: reason.to_owned() });
-    pass(app, request.without_own_field(), Some(reason)).await
+    turns.announcements.notice(Happened::FailedOpen { path, reason: reason.to_owned() });
+    pass(&turns.announcements, request.without_own_field(), Some(reason)).await
 }

@@ -11,21 +11,25 @@ use loreloom_core::{
 };
 use loreloom_ports::{ChatRequest, StoreError, TurnRecord};
 
-use crate::app::App;
+use super::Turns;
 
 /// Stores the model's notes at the reply that ends a path, or lets a model find some.
-pub(crate) async fn note(app: &App, path: &Path, notes: Option<String>) -> Result<(), StoreError> {
-    let lore = app.stacks.lore();
+pub(crate) async fn note(
+    turns: &Turns,
+    path: &Path,
+    notes: Option<String>,
+) -> Result<(), StoreError> {
+    let lore = turns.lore.current();
     let Some(rules) = &lore.rules().notebooks.model else { return Ok(()) };
     match (rules.mode, notes) {
-        (NotebookMode::Tag, Some(notes)) => keep_notes(app, path, notes, rules.most).await,
+        (NotebookMode::Tag, Some(notes)) => keep_notes(turns, path, notes, rules.most).await,
         (NotebookMode::Tag, None) => Ok(()),
         (NotebookMode::Extract, _) => {
-            let (turns, path, rules) = (app.clone(), path.clone(), rules.clone());
-            app.tasks.spawn(async move {
-                let found = find_notes(&turns, &path, &rules).await;
+            let (own, path, rules) = (turns.clone(), path.clone(), rules.clone());
+            turns.tasks.spawn(async move {
+                let found = find_notes(&own, &path, &rules).await;
                 let Some(notes) = found else { return };
-                if let Err(error) = keep_notes(&turns, &path, notes, rules.most).await {
+                if let Err(error) = keep_notes(&own, &path, notes, rules.most).await {
                     tracing::warn!(%error, "the notes were not stored");
                 }
             });
@@ -34,19 +38,24 @@ pub(crate) async fn note(app: &App, path: &Path, notes: Option<String>) -> Resul
     }
 }
 
-async fn keep_notes(app: &App, path: &Path, notes: String, most: u32) -> Result<(), StoreError> {
+async fn keep_notes(
+    turns: &Turns,
+    path: &Path,
+    notes: String,
+    most: u32,
+) -> Result<(), StoreError> {
     let noted = Some(Noted { notes, most });
     let notebooks = NotebooksDelta { noted, ..NotebooksDelta::default() };
     let delta = StateDelta { notebooks, ..StateDelta::default() };
-    let edit = TurnRecord::edit(path, delta, app.clock.now());
-    app.store.commit_turn(&app.tenant, path, &edit, None).await.map(drop)
+    let edit = TurnRecord::edit(path, delta, turns.clock.now());
+    turns.store.commit_turn(&turns.tenant, path, &edit, None).await.map(drop)
 }
 
 /// The notes that a model finds in the reply.
-async fn find_notes(app: &App, path: &Path, rules: &ModelNotebook) -> Option<String> {
-    let model = app.noting.as_ref()?;
+async fn find_notes(turns: &Turns, path: &Path, rules: &ModelNotebook) -> Option<String> {
+    let model = turns.noting.as_ref()?;
     let reply = &path.items().last()?.message.text;
-    let state = app.store.state(&app.tenant, path).await;
+    let state = turns.store.state(&turns.tenant, path).await;
     let known = state.map(|state| state.notebooks.model).unwrap_or_default();
     let message =
         |role, content: String| PromptMessage { role, name: None, content: content.into() };

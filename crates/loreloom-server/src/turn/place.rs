@@ -11,14 +11,12 @@ use loreloom_core::{
 };
 
 use super::{
+    Turns,
     body::RequestBody,
     decide::DecidedTurn,
     prompt_cache::{Placement, breakpoints},
 };
-use crate::{
-    app::App,
-    connections::{Connection, Line},
-};
+use crate::connections::{Connection, Line};
 
 /// A request that is ready to be sent.
 pub(super) struct PreparedRequest {
@@ -49,13 +47,14 @@ pub(crate) struct PlacedTurn {
 
 /// Places a turn in the prompt of its request.
 pub(super) fn place(
-    app: &App,
+    turns: &Turns,
     mut body: RequestBody,
     layout: Layout,
     turn: Box<DecidedTurn>,
     complaint: Option<String>,
 ) -> PreparedRequest {
-    let (placement, prompt) = (&app.weaving.placement, body.take_prompt());
+    let (settings, prompt) = (turns.settings.now(), body.take_prompt());
+    let placement = &settings.weaving.placement;
     let placed = PlacedTurn::new(turn, placement, prompt, layout);
     let line = &placed.turn.line;
     let now = || placed.plan.apply(placed.prompt.clone());

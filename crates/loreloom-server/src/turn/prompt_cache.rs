@@ -14,7 +14,8 @@ use loreloom_core::{
 };
 use loreloom_ports::StoreError;
 
-use crate::{app::App, connections::Line};
+use super::Turns;
+use crate::connections::Line;
 
 /// Where lore goes in prompts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +32,7 @@ const MOST_CHATS: usize = 64;
 
 /// The last prompt of each chat. Caches know no branches: the prompt that was sent last counts.
 #[derive(Default)]
-pub struct SentLog(Mutex<VecDeque<(ChatId, stable::Sent)>>);
+pub(crate) struct SentLog(Mutex<VecDeque<(ChatId, stable::Sent)>>);
 
 impl SentLog {
     fn take(&self, chat: &ChatId) -> Option<stable::Sent> {
@@ -68,36 +69,36 @@ pub(super) fn breakpoints(
 /// Measures how much of its chat's last prompt a prompt keeps. It counts the whole prompt, so only
 /// connections with a prompt cache do it.
 pub(super) async fn measure(
-    app: &App,
+    turns: &Turns,
     chat: &ChatId,
     line: &Line,
     now: &Assembled,
     moving: &[Provenance],
 ) -> Result<Option<CacheUse>, StoreError> {
     let Some(provider) = line.connection.cache else { return Ok(None) };
-    let before = match app.sent.take(chat) {
+    let before = match turns.sent_log.take(chat) {
         Some(sent) => Some(sent),
-        None => last_sent(app, chat).await?,
+        None => last_sent(turns, chat).await?,
     };
     let mut memo = TokenMemo::new(line.counter.as_ref());
     let moves = |one: &Provenance| moving.contains(one);
     let measured = stable::measure(&provider, before.as_ref(), now, &moves, &mut memo);
     let marks = measured.marks.clone();
-    app.sent.put(chat, stable::Sent { prompt: now.messages.clone(), marks });
+    turns.sent_log.put(chat, stable::Sent { prompt: now.messages.clone(), marks });
     let prices = line.connection.prices.as_ref();
     let price = prices.map(|prices| prices.of_bill(&measured.bill, &provider));
     Ok(Some(CacheUse { provider: provider.name.to_owned(), measured, price }))
 }
 
 /// The last stored prompt of a chat.
-async fn last_sent(app: &App, chat: &ChatId) -> Result<Option<stable::Sent>, StoreError> {
-    let last = match app.store.turns(&app.tenant, chat).await {
+async fn last_sent(turns: &Turns, chat: &ChatId) -> Result<Option<stable::Sent>, StoreError> {
+    let last = match turns.store.turns(&turns.tenant, chat).await {
         Ok(turns) => turns.last().map(|turn| turn.id),
         Err(StoreError::NoChat { .. }) => None,
         Err(error) => return Err(error),
     };
     let Some(last) = last else { return Ok(None) };
-    let record = app.store.turn(&app.tenant, chat, last).await?;
+    let record = turns.store.turn(&turns.tenant, chat, last).await?;
     Ok(record.filter(|record| !record.prompt.is_empty()).map(|record| stable::Sent {
         marks: record.report.cache.map(|cache| cache.measured.marks).unwrap_or_default(),
         prompt: record.prompt,

@@ -1,17 +1,21 @@
 //! Read: the bytes of a request become a prompt and the model it goes to.
 
+use super::Turns;
 use super::{
     body::{RequestBody, Unreadable},
     echoed_markers,
 };
-use crate::{app::App, connections::Line, proxy::ProxyRequest};
+use crate::{connections::Line, proxy::ProxyRequest};
 
 /// Reads a request and finds the model it goes to.
-pub(super) fn read(app: &App, request: &ProxyRequest) -> Result<(RequestBody, Line), Unreadable> {
+pub(super) fn read(
+    turns: &Turns,
+    request: &ProxyRequest,
+) -> Result<(RequestBody, Line), Unreadable> {
     let headers = &request.parts.headers;
     let mut body = RequestBody::read(request.path(), headers, &request.body)?;
-    echoed_markers::mark(app, &mut body.request);
+    echoed_markers::mark(turns, &mut body.request);
     let model = body.model.as_deref();
-    let line = app.line(&request.connection(model), model);
+    let line = turns.connections.line(&request.connection(model), model);
     Ok((body, line))
 }

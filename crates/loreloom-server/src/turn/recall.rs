@@ -20,8 +20,9 @@ use tokio::{
     task::{JoinHandle, spawn_blocking},
 };
 
+use super::Turns;
 use super::{decide::DecidedTurn, story::Story};
-use crate::{app::App, connections::Line, notices::Happened};
+use crate::{connections::Line, notices::Happened};
 
 /// The pool that memory's tokens are reported under.
 pub(crate) const MEMORY_POOL: &str = "memory";
@@ -70,17 +71,17 @@ impl RecallQuestion {
 
 /// Starts to recall for a turn. A long story that is new to memory takes a while to read. That
 /// happens on a thread of its own, and later turns use what it finds.
-pub(crate) fn start(app: &App, story: &Story, input: &TurnInput, line: &Line) -> Recall {
-    let Some(memory) = app.memory.clone().filter(|_| !input.dry_run) else { return Recall::Off };
+pub(crate) fn start(turns: &Turns, story: &Story, input: &TurnInput, line: &Line) -> Recall {
+    let Some(memory) = turns.memory.clone().filter(|_| !input.dry_run) else { return Recall::Off };
     let question = RecallQuestion {
-        tenant: app.tenant.clone(),
+        tenant: turns.tenant.clone(),
         memory,
         path: Arc::clone(&story.path),
         speaker: speaker(input, &story.card),
         group: group(&story.path),
         seen_from: story.seen_from,
         counter: Arc::clone(&line.counter),
-        changes: Arc::clone(&app.live().slots),
+        changes: Arc::clone(&turns.settings.now().slots),
     };
     if question.memory.is_at_hand(&question.asked()) {
         return Recall::AtHand(question);
@@ -90,8 +91,8 @@ pub(crate) fn start(app: &App, story: &Story, input: &TurnInput, line: &Line) ->
 }
 
 /// Adds what memory recalls to a decided turn.
-pub(crate) async fn finish(app: &App, recall: Recall, turn: &mut DecidedTurn) {
-    let longest = app.live().weaving.deadline / 2;
+pub(crate) async fn finish(turns: &Turns, recall: Recall, turn: &mut DecidedTurn) {
+    let longest = turns.settings.now().weaving.deadline / 2;
     let too_slow = |_elapsed| "memory took too long".to_owned();
     let found = match recall {
         Recall::Off => return,
@@ -114,7 +115,7 @@ pub(crate) async fn finish(app: &App, recall: Recall, turn: &mut DecidedTurn) {
         Err(reason) => {
             tracing::warn!(%reason, "the turn goes on without memory");
             let chat = turn.story.path.chat().clone();
-            app.notice(Happened::WithoutMemory { chat, reason });
+            turns.announcements.notice(Happened::WithoutMemory { chat, reason });
         }
     }
 }
@@ -130,11 +131,11 @@ pub(crate) struct PastRecall<'turn> {
 
 /// What memory would add to a past turn with other slots.
 pub(crate) async fn recall_with(
-    app: &App,
+    turns: &Turns,
     past: PastRecall<'_>,
     changes: &SlotChanges,
 ) -> Result<TurnMemory, MemoryError> {
-    let Some(memory) = &app.memory else { return Ok(TurnMemory::default()) };
+    let Some(memory) = &turns.memory else { return Ok(TurnMemory::default()) };
     let asked = TurnAsked {
         tenant: past.tenant,
         chat: past.path.chat(),
@@ -151,12 +152,12 @@ pub(crate) async fn recall_with(
 
 /// What memory knows on a path but withholds from a character.
 pub(crate) async fn withheld(
-    app: &App,
+    turns: &Turns,
     tenant: &TenantId,
     path: &Path,
     speaker: &str,
 ) -> Result<Vec<Withheld>, MemoryError> {
-    let Some(memory) = &app.memory else { return Ok(Vec::new()) };
+    let Some(memory) = &turns.memory else { return Ok(Vec::new()) };
     memory.withheld(tenant, path.chat(), path.items(), &Who::named(speaker)).await
 }
 

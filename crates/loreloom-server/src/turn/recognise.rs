@@ -13,8 +13,9 @@ use loreloom_core::{
 use loreloom_ports::StoreError;
 use loreloom_recognise::{Kind, Recognition};
 
+use super::Turns;
 use super::{body::RequestBody, recent_paths::Track, story::Story};
-use crate::{app::App, connections::Line};
+use crate::connections::Line;
 
 /// A story and the input of its turn.
 pub(super) type RecognisedTurn = (Box<Story>, Box<TurnInput>);
@@ -22,16 +23,16 @@ pub(super) type RecognisedTurn = (Box<Story>, Box<TurnInput>);
 /// Recognises a request: what its parts are, and its turn. A request that belongs to no story
 /// has no turn.
 pub(super) async fn recognise(
-    app: &App,
+    turns: &Turns,
     body: &RequestBody,
     line: &Line,
 ) -> Result<(Layout, Option<RecognisedTurn>), StoreError> {
-    let (mut found, ticket) = app.see(&body.request).await?;
+    let (mut found, ticket) = turns.see(&body.request).await?;
     let layout = found.layout(&body.request, line.connection.strict_roles);
     let layout = Layout { fixed: body.fixed(), ..layout };
     let Some(chat) = found.chat.take() else { return Ok((layout, None)) };
     let messages = std::mem::take(&mut found.path);
-    let known = known(app, chat, messages, &found, &body.stated).await?;
+    let known = known(turns, chat, messages, &found, &body.stated).await?;
     let KnownStory { story, left_at } = known;
     let story = Box::new(Story {
         card: card(&found),
@@ -39,7 +40,8 @@ pub(super) async fn recognise(
         ticket: Some(ticket),
         ..story
     });
-    let defaults = &app.live().defaults;
+    let settings = turns.settings.now();
+    let defaults = &settings.defaults;
     let next = found.speakers.next.as_deref().map(Speaker::named);
     let input = TurnInput {
         generation: found.generation,
@@ -51,7 +53,7 @@ pub(super) async fn recognise(
         dry_run: found.kind != Kind::Story,
         ..TurnInput::default()
     };
-    let input = story.complete(input, app.clock.now(), left_at);
+    let input = story.complete(input, turns.clock.now(), left_at);
     Ok((layout, Some((story, input))))
 }
 
@@ -66,7 +68,7 @@ struct KnownStory {
 /// did at the newest message does not count: a reply that is asked for again must see what the
 /// first one saw.
 async fn known(
-    app: &App,
+    turns: &Turns,
     chat: ChatId,
     mut messages: Vec<Message>,
     found: &Recognition,
@@ -76,7 +78,7 @@ async fn known(
         name(message, found.speakers.user.as_deref());
     }
     let newest = messages.pop();
-    let (track, left_at) = match app.paths().take(&chat) {
+    let (track, left_at) = match turns.recent_paths.take(&chat) {
         Some((track, at)) => (track, Some(at)),
         None => (None, None),
     };
@@ -89,23 +91,23 @@ async fn known(
         transcript.map(|transcript| (transcript, taken_over));
     let mut state = StoryState::default();
     if let Some(newest) = newest {
-        state = match in_time(app, app.store.state(&app.tenant, &path)).await {
+        state = match in_time(turns, turns.store.state(&turns.tenant, &path)).await {
             // The first turn of a story.
             Err(StoreError::NoChat { .. }) => state,
             read => read?,
         };
         path.push(newest);
     }
-    let story = Story { transcribed, ..Story::new(app, path, state, stated.clone()) };
+    let story = Story { transcribed, ..Story::new(turns, path, state, stated.clone()) };
     Ok(KnownStory { story, left_at })
 }
 
 /// The answer of the store, unless it takes longer than a turn may.
 pub(super) async fn in_time<T>(
-    app: &App,
+    turns: &Turns,
     asking: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
-    let longest = app.live().weaving.deadline;
+    let longest = turns.settings.now().weaving.deadline;
     tokio::time::timeout(longest, asking).await.unwrap_or_else(|late| {
         Err(StoreError::Database { doing: "reading the story", source: late.into() })
     })

@@ -6,8 +6,8 @@ use loreloom_core::ids::ChatId;
 use loreloom_ports::{StoreError, StoryStore};
 use loreloom_recognise::{Answer, KnownStories, MESSAGE_COST, Recognition, Request, Ticket};
 
+use super::Turns;
 use super::recognise::in_time;
-use crate::app::App;
 
 /// The most memory that stories may take. A long story takes some hundred kilobytes. Beyond this
 /// limit the stories that were not used for longest are forgotten, until the server restarts or a
@@ -19,7 +19,7 @@ const FOUND: [&str; 2] = ["chat-", "auto-"];
 
 /// All stories seen so far.
 #[derive(Default)]
-pub struct Recogniser(Mutex<KnownStories>);
+pub(crate) struct Recogniser(Mutex<KnownStories>);
 
 impl Recogniser {
     fn lock(&self) -> MutexGuard<'_, KnownStories> {
@@ -60,7 +60,7 @@ impl Recogniser {
     }
 }
 
-impl App {
+impl Turns {
     /// Recognises a request. A chat that the request names is read from the store if it was
     /// forgotten.
     pub(super) async fn see(&self, request: &Request) -> Result<(Recognition, Ticket), StoreError> {
@@ -74,8 +74,7 @@ impl App {
     }
 
     /// Reads the newest stories, so that they are recognised after a restart. Returns how many.
-    pub async fn restore(&self) -> Result<usize, StoreError> {
-        self.take_up_settings(&self.tenant).await?;
+    pub(crate) async fn restore(&self) -> Result<usize, StoreError> {
         let (mut trees, mut size) = (Vec::new(), 0);
         for summary in self.store.chats(&self.tenant).await? {
             let nodes = self.store.tree(&self.tenant, &summary.chat.id).await?;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use loreloom_core::chat::Path;
 use loreloom_memory::service::{Spoken, Who};
 
+use super::Turns;
 use super::recent_paths::Track;
-use crate::app::App;
 
 /// A reply that is stored.
 pub(super) struct StoredReply {
@@ -17,21 +17,25 @@ pub(super) struct StoredReply {
 }
 
 /// Prepares the next turn of a story and hands the reply to memory.
-pub(super) async fn remember(app: &App, stored: StoredReply) {
+pub(super) async fn remember(turns: &Turns, stored: StoredReply) {
     let path = &stored.track.path;
     // The store folds the state that the next turn begins with, so that it is ready by then.
-    if let Err(error) = app.store.state(&app.tenant, path).await {
+    if let Err(error) = turns.store.state(&turns.tenant, path).await {
         tracing::debug!(%error, "the next turn reads its state itself");
     }
-    tell_memory(app, path, stored.who).await;
+    tell_memory(turns, path, stored.who).await;
 }
 
 /// Hands a reply to memory, which works on it later.
-pub(crate) async fn tell_memory(app: &App, path: &Path, who: Who) {
-    let Some(memory) = &app.memory else { return };
+pub(crate) async fn tell_memory(turns: &Turns, path: &Path, who: Who) {
+    let Some(memory) = &turns.memory else { return };
     let speakers = [who];
-    let spoken =
-        Spoken { tenant: &app.tenant, chat: path.chat(), path: path.items(), speakers: &speakers };
+    let spoken = Spoken {
+        tenant: &turns.tenant,
+        chat: path.chat(),
+        path: path.items(),
+        speakers: &speakers,
+    };
     if let Err(error) = memory.after_reply(&spoken).await {
         tracing::warn!(%error, "memory did not take the reply");
     }

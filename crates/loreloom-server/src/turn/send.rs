@@ -8,16 +8,15 @@ use http::{
 use loreloom_core::ids::TenantId;
 use loreloom_ports::{UpstreamError, UpstreamReply};
 
-use super::place::PreparedRequest;
+use super::{Turns, place::PreparedRequest};
 use crate::{
-    app::App,
     connections::Connection,
     proxy::{ProxyRequest, headers, upstream_call},
 };
 
 /// Sends a request with another body.
 pub(super) async fn send(
-    app: &App,
+    turns: &Turns,
     request: ProxyRequest,
     body: Bytes,
     connection: &Connection,
@@ -25,14 +24,14 @@ pub(super) async fn send(
     let mut parts = request.parts;
     // The reply is read on its way, so it must not be compressed.
     parts.headers.remove(ACCEPT_ENCODING);
-    hold_key(app, connection, &parts.headers);
+    hold_key(turns, connection, &parts.headers);
     connection.upstream.send(upstream_call(parts, body)).await
 }
 
 /// Hands the key of the front end to a connection that has none of its own. Background work
 /// is done for the installation's own tenant only, so keys of other tenants stay theirs.
-fn hold_key(app: &App, connection: &Connection, headers: &HeaderMap) {
-    let Some(holding) = connection.holding.as_ref().filter(|_| app.tenant == TenantId::local())
+fn hold_key(turns: &Turns, connection: &Connection, headers: &HeaderMap) {
+    let Some(holding) = connection.holding.as_ref().filter(|_| turns.tenant == TenantId::local())
     else {
         return;
     };

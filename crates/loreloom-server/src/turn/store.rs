@@ -19,6 +19,7 @@ use loreloom_ports::{
 };
 use loreloom_recognise::{Answer, Ticket};
 
+use super::Turns;
 use super::{
     decide::DecidedTurn,
     echoed_markers::EchoedMarkers,
@@ -31,7 +32,7 @@ use super::{
     story::Story,
     tee::{Copied, EndedReply},
 };
-use crate::{app::App, events, notices::Happened, timings::Timing};
+use crate::{events, notices::Happened, timings::Timing};
 
 /// How long a turn waits for the end of a reply that has begun. A reply that ends by then, such
 /// as one that is not streamed, is stored in one write with its turn. The turn of a longer reply
@@ -72,7 +73,7 @@ pub(crate) struct StoredTurnWaiting {
 /// Stores a turn once the first chunk of its reply has passed, and the reply when it has ended.
 /// A request that is no story only tells the recogniser its reply.
 pub(super) async fn store(
-    app: &App,
+    turns: &Turns,
     placed: Box<PlacedTurn>,
     mut copied: Copied,
     times: TurnTimes,
@@ -86,7 +87,7 @@ pub(super) async fn store(
     if input.dry_run {
         let ended = copied.end.await.ok()?;
         if let Some(reply) = ended.reply {
-            replied.messages(app, &reply);
+            replied.messages(turns, &reply);
         }
         return None;
     }
@@ -94,15 +95,17 @@ pub(super) async fn store(
     let chat = story.path.chat().clone();
     let not_stored = |what: &str, error: &StoreError| {
         tracing::error!(%error, "{what} was not stored");
-        app.notice(Happened::NotStored { chat: chat.clone(), reason: error.to_string() });
+        turns
+            .announcements
+            .notice(Happened::NotStored { chat: chat.clone(), reason: error.to_string() });
     };
     let read = |ended: EndedReply| {
         let Some(reply) = ended.reply else {
             // Sent again, the request asks for the first reply and not for another version.
-            replied.unanswered(app);
+            replied.unanswered(turns);
             return None;
         };
-        Some((replied.messages(app, &reply), times.until(ended.at)))
+        Some((replied.messages(turns, &reply), times.until(ended.at)))
     };
     // `Err` if the front end hung up.
     let soon = match tokio::time::timeout(TOGETHER, &mut copied.end).await {
@@ -110,7 +113,7 @@ pub(super) async fn store(
         Err(_later) => None,
     };
     let messages = soon.as_ref().and_then(Option::as_ref).map_or(&[][..], |(all, _)| all);
-    let waiting = match commit(app, *placed, messages).await {
+    let waiting = match commit(turns, *placed, messages).await {
         Ok(waiting) => waiting,
         Err(error) => {
             not_stored("the turn", &error);
@@ -121,15 +124,15 @@ pub(super) async fn store(
         Some(reply) => reply?,
         None => copied.end.await.ok().and_then(read)?,
     };
-    app.api().timings.note(&app.tenant, &chat, waiting.turn, timing);
-    let stored = commit_replies(app, waiting, messages).await;
+    turns.figures.timings.note(&turns.tenant, &chat, waiting.turn, timing);
+    let stored = commit_replies(turns, waiting, messages).await;
     stored.inspect_err(|error| not_stored("the reply", error)).ok().flatten()
 }
 
 /// Tells the recogniser that a request has no reply: the next one like it asks for the first.
-pub(super) fn unanswered(app: &App, placed: Option<&PlacedTurn>) {
+pub(super) fn unanswered(turns: &Turns, placed: Option<&PlacedTurn>) {
     if let Some(ticket) = placed.and_then(|placed| placed.turn.story.ticket.as_ref()) {
-        app.recogniser.unanswered(ticket);
+        turns.recogniser.unanswered(ticket);
     }
 }
 
@@ -148,22 +151,22 @@ struct Replied {
 }
 
 impl Replied {
-    fn unanswered(&self, app: &App) {
+    fn unanswered(&self, turns: &Turns) {
         if let Some(ticket) = &self.ticket {
-            app.recogniser.unanswered(ticket);
+            turns.recogniser.unanswered(ticket);
         }
     }
 
     /// Tells the recogniser a reply. Returns the parts that are story, and the model's notes.
-    fn messages(&self, app: &App, reply: &WholeReply) -> Vec<ReplyMessage> {
+    fn messages(&self, turns: &Turns, reply: &WholeReply) -> Vec<ReplyMessage> {
         let Some(ticket) = &self.ticket else { return Vec::new() };
-        let lore = app.stacks.lore();
+        let lore = turns.lore.current();
         let notebooks = &lore.rules().notebooks;
         let notes: Vec<_> = reply.texts.iter().map(|text| notebooks.read(text).0).collect();
         let echoes = EchoedMarkers::new(Arc::clone(&lore), &self.user, &self.char);
         let texts: Vec<String> =
             reply.texts.iter().map(|text| echoes.removed(text).into_owned()).collect();
-        let answers = app.recogniser.reply(ticket, &texts, reply.response.as_deref());
+        let answers = turns.recogniser.reply(ticket, &texts, reply.response.as_deref());
         let notes = notes.into_iter().chain(std::iter::repeat(None));
         let message = |(answer, notes)| ReplyMessage { answer, notes };
         answers.into_iter().zip(notes).map(message).collect()
@@ -173,11 +176,11 @@ impl Replied {
 /// Stores a turn with the prompt it was sent with, and in the same write its reply if there is
 /// one.
 pub(crate) async fn commit(
-    app: &App,
+    turns: &Turns,
     placed: PlacedTurn,
     messages: &[ReplyMessage],
 ) -> Result<StoredTurnWaiting, StoreError> {
-    let now = app.clock.now();
+    let now = turns.clock.now();
     let AppliedTurn { turn, sent, seams, already, moving } = placed.apply();
     let DecidedTurn { story, input, lore, transcript, decision, line } = *turn;
     let Story { path, state, stated, card, .. } = *story;
@@ -186,10 +189,10 @@ pub(crate) async fn commit(
     let Woven { injections, mut delta, mut report, .. } = decision;
     let context = stated.after(&state.context);
     delta.context = (context != state.context).then_some(context);
-    report.cache = measure(app, path.chat(), &line, &sent, &moving).await?;
+    report.cache = measure(turns, path.chat(), &line, &sent, &moving).await?;
     report.spans = sent.spans;
     report.warnings.extend(already.into_iter().map(|source| Warning::AlreadyThere { source }));
-    lore.keep(app.store.as_ref(), &app.tenant).await?;
+    lore.keep(turns.store.as_ref(), &turns.tenant).await?;
     let record = TurnRecord {
         chat: path.chat().clone(),
         at: path.prefix(),
@@ -204,37 +207,37 @@ pub(crate) async fn commit(
         input: Some(Box::new(TurnInput { seams, ..input })),
     };
     let reply = only_reply(&path, messages);
-    let (stored, answered) = match write(app, &path, &record, reply.as_ref()).await {
+    let (stored, answered) = match write(turns, &path, &record, reply.as_ref()).await {
         Err(StoreError::NoChat { .. }) => {
-            app.store.open_chat(&app.tenant, path.chat(), &title(&path), now).await?;
-            write(app, &path, &record, reply.as_ref()).await?
+            turns.store.open_chat(&turns.tenant, path.chat(), &title(&path), now).await?;
+            write(turns, &path, &record, reply.as_ref()).await?
         }
         written => written?,
     };
-    app.notice(Happened::TurnStored { chat: path.chat().clone(), turn: stored.id });
-    app.api().metrics.turn(&record.report.budgets, &record.report.verdicts);
+    turns.announcements.notice(Happened::TurnStored { chat: path.chat().clone(), turn: stored.id });
+    turns.figures.metrics.turn(&record.report.budgets, &record.report.verdicts);
     let version = stored.write.0;
-    chat_changed(app, path.chat(), version);
+    chat_changed(turns, path.chat(), version);
     let track = Track { path, transcript };
     Ok(StoredTurnWaiting { turn: stored.id, version, track, who, answered })
 }
 
-fn chat_changed(app: &App, chat: &ChatId, version: u64) {
-    app.tell(events::Happened::Chat { chat: chat.to_string(), version });
+fn chat_changed(turns: &Turns, chat: &ChatId, version: u64) {
+    turns.announcements.tell(events::Happened::Chat { chat: chat.to_string(), version });
 }
 
 /// Writes a turn, and its reply if there is one.
 async fn write(
-    app: &App,
+    turns: &Turns,
     path: &Path,
     record: &TurnRecord,
     reply: Option<&Node>,
 ) -> Result<(StoredTurn, Option<WriteId>), StoreError> {
-    let (store, tenant) = (&app.store, &app.tenant);
+    let (store, tenant) = (&turns.store, &turns.tenant);
     let Some(reply) = reply else {
         return Ok((store.commit_turn(tenant, path, record, None).await?, None));
     };
-    let now = app.clock.now();
+    let now = turns.clock.now();
     let (stored, write) = store.commit_answered(tenant, path, record, reply, now).await?;
     Ok((stored, Some(write)))
 }
@@ -242,7 +245,7 @@ async fn write(
 /// Stores the messages of a reply, each as a version of the next message. Returns the story with
 /// the first of them, which is the one that front ends show.
 async fn commit_replies(
-    app: &App,
+    turns: &Turns,
     waiting: StoredTurnWaiting,
     messages: Vec<ReplyMessage>,
 ) -> Result<Option<StoredReply>, StoreError> {
@@ -260,21 +263,21 @@ async fn commit_replies(
         let write = if let Some(write) = answered.take() {
             write
         } else {
-            let reply = Reply { turn, node, created: app.clock.now() };
-            app.store.commit_reply(&app.tenant, path.chat(), &reply).await?
+            let reply = Reply { turn, node, created: turns.clock.now() };
+            turns.store.commit_reply(&turns.tenant, path.chat(), &reply).await?
         };
-        chat_changed(app, path.chat(), write.0);
-        app.api().metrics.reply();
-        note(app, &path, notes).await?;
+        chat_changed(turns, path.chat(), write.0);
+        turns.figures.metrics.reply();
+        note(turns, &path, notes).await?;
         first.get_or_insert(path);
     }
     let Some(path) = first else { return Ok(None) };
-    app.notice(Happened::ReplyStored { chat: path.chat().clone(), turn });
+    turns.announcements.notice(Happened::ReplyStored { chat: path.chat().clone(), turn });
     let mut track = Track { path: Arc::new(path), transcript };
     // The reply is not transcribed yet, nor is a message that it continues.
     track.transcript.retell(&track.path, track.path.items().len().saturating_sub(1));
     let track = Arc::new(track);
-    app.paths().put(Arc::clone(&track), app.clock.now());
+    turns.recent_paths.put(Arc::clone(&track), turns.clock.now());
     Ok(Some(StoredReply { track, who }))
 }
 

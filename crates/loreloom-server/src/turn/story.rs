@@ -11,7 +11,7 @@ use loreloom_core::{
 };
 use loreloom_recognise::Ticket;
 
-use crate::app::App;
+use super::Turns;
 
 /// A story up to its newest message.
 pub(crate) struct Story {
@@ -37,9 +37,9 @@ pub(crate) struct Story {
 
 impl Story {
     /// A story of which only messages, state and the stated context are known.
-    pub(crate) fn new(app: &App, path: Path, state: StoryState, stated: StoryContext) -> Self {
+    pub(crate) fn new(turns: &Turns, path: Path, state: StoryState, stated: StoryContext) -> Self {
         let context = stated.after(&state.context);
-        let context = context.after(&app.live().defaults.context_of(path.chat()));
+        let context = context.after(&turns.settings.now().defaults.context_of(path.chat()));
         Self {
             path: Arc::new(path),
             transcribed: None,

@@ -17,11 +17,8 @@ use loreloom_ports::{
 use memchr::{memmem, memrchr};
 use tokio::sync::oneshot;
 
-use super::{hide_notes::HiddenNotes, place::PlacedTurn};
-use crate::{
-    app::App,
-    proxy::{StreamFraming, respond, respond_with},
-};
+use super::{Turns, hide_notes::HiddenNotes, place::PlacedTurn};
+use crate::proxy::{StreamFraming, respond, respond_with};
 
 /// A reply that has ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -70,7 +67,7 @@ fn channel() -> (Copying, Copied) {
 /// The response to the front end: the reply as it comes, with its text copied on the way and the
 /// model's notes hidden.
 pub(super) fn tee(
-    app: &App,
+    turns: &Turns,
     upstream: &dyn Upstream,
     path: &str,
     reply: UpstreamReply,
@@ -78,14 +75,14 @@ pub(super) fn tee(
 ) -> Response {
     // A compressed reply cannot be read.
     if reply.headers.contains_key(CONTENT_ENCODING) {
-        return respond(app, path, Ok(reply));
+        return respond(&turns.announcements, path, Ok(reply));
     }
     let content_type = reply.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default();
     let is_stream = StreamFraming::of(path, content_type) != StreamFraming::None;
     let reading = upstream.reading(content_type);
     let hiding = copying.cutter.clone().map(|cutter| upstream.hiding(content_type, cutter));
-    respond_with(app, path, reply, |body| {
+    respond_with(&turns.announcements, path, reply, |body| {
         let copied = Box::pin(Tee::new(body, reading, copying, is_stream));
         match hiding {
             Some(hiding) => Box::pin(HiddenNotes::new(copied, hiding)),

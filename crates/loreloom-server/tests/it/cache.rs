@@ -166,7 +166,7 @@ async fn a_stored_turn_is_placed_again_to_the_byte() {
     let chat = loreloom.store.chats(&tenant).await.unwrap().remove(0).chat;
     let nodes = loreloom.store.path(&tenant, &chat.id, chat.tip).await.unwrap();
     let messages: Vec<_> = nodes.into_iter().map(|node| node.message).collect();
-    let lore = loreloom.app.stacks.lore();
+    let lore = loreloom.app.lore.current();
     for (turn, record) in records(&loreloom).await.into_iter().enumerate() {
         let input = record.input.as_deref().unwrap();
         let path = input.path(chat.id.clone(), messages[..=turn * 2].to_vec());

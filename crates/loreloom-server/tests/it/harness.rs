@@ -30,7 +30,7 @@ use loreloom_memory::{
 use loreloom_ports::{ChatModel, Clock, Embedder, Node, Store, StoryStore, Upstream};
 use loreloom_server::{
     Access, App, AppParts, Choosing, Connection, ConnectionKind, Connections, Defaults, Limits,
-    Notices, Prices, Recogniser, SentLog, Stacks, Weaving, serve,
+    Notices, Prices, Stacks, Weaving, serve,
 };
 use loreloom_store::MemoryStore;
 use loreloom_testkit::model_server::ModelServer;
@@ -155,7 +155,7 @@ impl Loreloom {
             .then(|| remembering(&store, options, notes_model.map(|(_, hardware)| hardware)));
         let app = App::new(AppParts {
             tenant: TenantId::local(),
-            stacks,
+            lore: stacks,
             store: Arc::clone(&store) as Arc<dyn Store>,
             choosing,
             noting,
@@ -175,8 +175,6 @@ impl Loreloom {
             weaving,
             access: Arc::new(access),
             limits,
-            recogniser: Recogniser::default(),
-            sent: SentLog::default(),
             notices: Notices::default(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),

@@ -143,16 +143,16 @@ async fn books_of_the_bookcase_are_woven_while_the_server_runs() {
     let bound = vec![Binding::Chat("other".into())];
     let volume = Volume::world_info(Arc::new(book));
     case.put(vec![(volume, bound)], Maker::Hand, None, Timestamp(1)).await.unwrap();
-    loreloom.app.stacks.refresh(loreloom.store.as_ref(), &tenant).await.unwrap();
+    loreloom.app.lore.refresh(loreloom.store.as_ref(), &tenant).await.unwrap();
     assert!(!ask(&loreloom, &model, &story, 9).await.contains("drowned"), "another chat's");
     case.arrange(&"sea".into(), None, Timestamp(2), |shelved| {
         shelved.bindings = vec![Binding::Chat("c".into())];
     })
     .await
     .unwrap();
-    loreloom.app.stacks.refresh(loreloom.store.as_ref(), &tenant).await.unwrap();
+    loreloom.app.lore.refresh(loreloom.store.as_ref(), &tenant).await.unwrap();
     assert!(ask(&loreloom, &model, &story, 9).await.contains("drowned"));
     loreloom.store.undo(&tenant, 2, Timestamp(3)).await.unwrap();
-    loreloom.app.stacks.refresh(loreloom.store.as_ref(), &tenant).await.unwrap();
+    loreloom.app.lore.refresh(loreloom.store.as_ref(), &tenant).await.unwrap();
     assert!(!ask(&loreloom, &model, &story, 9).await.contains("drowned"));
 }
