@@ -19,18 +19,18 @@ use crate::{
     connections::Connections,
     document_sync::DocumentSync,
     events::Events,
+    feature_switch::{FeatureSwitch, LiveFeatures},
     figures::Figures,
     gate::Access,
-    limits::Limits,
-    live::RuntimeSettings,
-    live_features::{FeatureSwitch, LiveFeatures},
-    looking_back::PastTurns,
+    limits::ServerLimits,
     lore::LoreError,
+    lore_service::{LoreService, LoreServiceError},
     notices::Notices,
     own_connections::LiveConnections,
+    past_turns::PastTurns,
     replays::Replays,
-    stacks::{Stacks, StacksError},
-    turn::{Choosing, Placement, RecentPaths, Recogniser, SentLog, TurnServices, Turns},
+    runtime_settings::RuntimeSettings,
+    turn::{Choosing, LorePlacement, RecentPaths, Recogniser, SentLog, TurnServices, Turns},
 };
 
 /// The server's shared state. Cloning it is cheap.
@@ -46,7 +46,7 @@ pub struct Services {
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// The lore that turns are decided with.
-    pub lore: Arc<Stacks>,
+    pub lore: Arc<LoreService>,
     /// Memory, if it is on.
     pub memory: Option<Arc<MemoryService>>,
     /// Announces what happens to listeners of the host.
@@ -56,7 +56,7 @@ pub struct Services {
     /// Cancelled when the server stops.
     pub stopping: CancellationToken,
     pub(crate) access: Arc<Access>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ServerLimits,
     pub(crate) settings: Arc<RuntimeSettings>,
     pub(crate) features: Arc<FeatureSwitch>,
     pub(crate) connections: Arc<ConnectionService>,
@@ -75,7 +75,7 @@ pub struct AppParts {
     /// The tenant whose data it serves.
     pub tenant: TenantId,
     /// The lore.
-    pub lore: Stacks,
+    pub lore: LoreService,
     /// The store.
     pub store: Arc<dyn Store>,
     /// The model that selects vault notes, if one does.
@@ -95,7 +95,7 @@ pub struct AppParts {
     /// Keys and origins.
     pub access: Arc<Access>,
     /// Limits for clients.
-    pub limits: Limits,
+    pub limits: ServerLimits,
     /// Announces what happens to listeners of the host.
     pub notices: Notices,
     /// Work that goes on after its request: awaited at shutdown.
@@ -135,7 +135,7 @@ pub struct Weaving {
     /// The longest a request waits for its lore. Then it goes on without.
     pub deadline: Duration,
     /// Where lore goes in prompts.
-    pub placement: Placement,
+    pub placement: LorePlacement,
     /// How many turns are decided at once. One that hangs keeps its slot.
     pub room: Arc<Semaphore>,
 }
@@ -145,7 +145,7 @@ impl Default for Weaving {
         Self {
             on: true,
             deadline: Duration::from_millis(150),
-            placement: Placement::default(),
+            placement: LorePlacement::default(),
             room: Arc::new(Semaphore::new(8)),
         }
     }
@@ -208,7 +208,7 @@ impl App {
     }
 
     /// Reads what the store has and keeps in step with it until the server stops.
-    pub async fn open(&self) -> Result<(), StacksError> {
+    pub async fn open(&self) -> Result<(), LoreServiceError> {
         self.restore().await?;
         self.lore.prepare().await?;
         self.lore.refresh(self.store.as_ref(), &self.tenant).await?;

@@ -7,10 +7,10 @@ use loreloom_ports::Store;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    connections::{Connection, Connections, Line},
-    live::RuntimeSettings,
-    live_features::FeatureSwitch,
+    connections::{Connection, Connections, ModelRoute},
+    feature_switch::FeatureSwitch,
     own_connections::LiveConnections,
+    runtime_settings::RuntimeSettings,
 };
 
 /// The connections of a tenant: those of the configuration and those that were set up through the
@@ -49,12 +49,12 @@ impl ConnectionService {
 
     /// A model of a connection. A context size that is neither configured nor known is asked for in
     /// the background, for the next turns.
-    pub(crate) fn line(&self, connection: &Arc<Connection>, model: Option<&str>) -> Line {
+    pub(crate) fn line(&self, connection: &Arc<Connection>, model: Option<&str>) -> ModelRoute {
         let model = model.unwrap_or_default().to_owned();
         let counter = (connection.counting)(&model);
         let context = connection.context.or_else(|| self.told_size(connection, &model));
         let context = context.unwrap_or(self.settings.now().defaults.context);
-        Line { connection: Arc::clone(connection), model, counter, context }
+        ModelRoute { connection: Arc::clone(connection), model, counter, context }
     }
 
     fn told_size(&self, connection: &Arc<Connection>, model: &str) -> Option<Tokens> {

@@ -11,8 +11,8 @@ use loreloom_ports::{Diagnosis, Upstream};
 
 use crate::{
     connection_settings::{ConnectionKind, ConnectionSettings, Prices},
-    live_features::Started,
-    own_connections::Reach,
+    feature_switch::Started,
+    own_connections::ConnectionReach,
     questions::Questions,
     routing::{RouteSetting, Routing},
     unopened,
@@ -39,8 +39,9 @@ pub struct Prospect {
 
 /// Opens a connection of the API's own, or says why it cannot. It may take its time: keyrings
 /// ask people.
-pub type Opening =
-    Arc<dyn Fn(&str, &ConnectionSettings, Reach) -> Result<Connection, String> + Send + Sync>;
+pub type Opening = Arc<
+    dyn Fn(&str, &ConnectionSettings, ConnectionReach) -> Result<Connection, String> + Send + Sync,
+>;
 
 /// Takes up the key that a front end sent, for work that goes on without it.
 pub type Holding = Arc<dyn Fn(&str) + Send + Sync>;
@@ -136,7 +137,7 @@ pub enum ConnectionsError {
 
 /// The connection of one request, and what is counted on it.
 #[derive(Clone)]
-pub(crate) struct Line {
+pub(crate) struct ModelRoute {
     pub(crate) connection: Arc<Connection>,
     pub(crate) model: String,
     pub(crate) counter: Arc<dyn TokenCounter>,

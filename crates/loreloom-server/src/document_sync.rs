@@ -17,8 +17,8 @@ use crate::{
     connection_service::ConnectionService,
     events::Happened,
     gate::Access,
-    live::RuntimeSettings,
-    stacks::{Stacks, StacksError},
+    lore_service::{LoreService, LoreServiceError},
+    runtime_settings::RuntimeSettings,
     turn::Turns,
     vaults::RegisteredVault,
 };
@@ -46,7 +46,7 @@ pub(crate) struct DocumentSync {
     tenant: TenantId,
     store: Arc<dyn Store>,
     access: Arc<Access>,
-    lore: Arc<Stacks>,
+    lore: Arc<LoreService>,
     settings: Arc<RuntimeSettings>,
     connections: Arc<ConnectionService>,
     announcements: Announcements,
@@ -71,7 +71,7 @@ impl DocumentSync {
     }
 
     /// Takes up changes of the store, and tells watchers.
-    pub(crate) async fn take_up(&self) -> Result<(), StacksError> {
+    pub(crate) async fn take_up(&self) -> Result<(), LoreServiceError> {
         if self.lore.refresh(self.store.as_ref(), &self.tenant).await? {
             self.changes.seen.fetch_add(1, Ordering::AcqRel);
             self.take_up_others().await?;
@@ -80,7 +80,7 @@ impl DocumentSync {
     }
 
     /// Takes up everything besides books.
-    async fn take_up_others(&self) -> Result<(), StacksError> {
+    async fn take_up_others(&self) -> Result<(), LoreServiceError> {
         let changes = &self.changes;
         let seen = changes.seen.load(Ordering::Acquire);
         self.settings.take_up().await?;
@@ -98,7 +98,7 @@ impl DocumentSync {
     }
 
     /// Takes up changes, and finishes calls that were interrupted.
-    async fn catch_up(&self) -> Result<(), StacksError> {
+    async fn catch_up(&self) -> Result<(), LoreServiceError> {
         self.take_up().await?;
         if self.changes.is_unfinished() {
             self.take_up_others().await?;

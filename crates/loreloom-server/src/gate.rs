@@ -28,9 +28,10 @@ use crate::{
     assets,
     guard::{Origins, Stranger},
     keys::{KeyRecord, Keys, PREFIX, Scope},
-    limits, proxy,
+    limits,
+    lore_service::LoreServiceError,
+    proxy,
     router::{TEXT, routes},
-    stacks::StacksError,
 };
 
 /// Who may ask.
@@ -157,7 +158,7 @@ impl Gate {
     }
 
     /// The part of a tenant, which is made when it first asks.
-    async fn served(&self, tenant: &TenantId) -> Result<Served, StacksError> {
+    async fn served(&self, tenant: &TenantId) -> Result<Served, LoreServiceError> {
         if *tenant == self.app.tenant {
             return Ok(self.own.clone());
         }

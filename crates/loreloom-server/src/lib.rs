@@ -8,15 +8,17 @@ mod announcements;
 mod api;
 mod app;
 mod assets;
-mod bookcase;
 mod catalog;
 mod chat_import;
+mod chat_metadata;
 mod connection_service;
 mod connection_settings;
 mod connections;
 mod document_sync;
+mod entry_moves;
 mod events;
 mod fail_opens;
+mod feature_switch;
 mod features;
 mod figures;
 mod frequency;
@@ -24,31 +26,29 @@ mod gate;
 mod graph;
 mod guard;
 mod keys;
-mod labels;
 mod last_turn;
 mod limits;
-mod live;
-mod live_features;
-mod looking_back;
 mod lore;
+mod lore_service;
 pub mod lore_vectors;
 mod metrics;
 mod models;
-mod moving;
 mod notices;
 mod own_connections;
 mod pages;
 pub mod past;
+mod past_turns;
+mod preview;
 mod prompt_map;
 mod proxy;
 mod questions;
 mod replays;
 mod router;
 mod routing;
+mod runtime_settings;
 mod serve;
-mod stacks;
+mod stored_books;
 mod timings;
-mod trying;
 mod turn;
 mod unopened;
 pub mod vault_select;
@@ -57,8 +57,8 @@ mod vaults;
 pub use self::{
     api::document as api_document,
     app::{App, AppParts, Defaults, Services, Weaving},
-    bookcase::{Bookcase, BookcaseError, Contents, Maker, Shelved, Standing},
     chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
+    chat_metadata::{Label, Labels},
     connection_settings::{
         ConnectionKind, ConnectionSettings, KeySource, Prices, ServerUrl, SettingsError,
         TokenizerSetting,
@@ -67,21 +67,21 @@ pub use self::{
         Connection, Connections, ConnectionsError, Counting, Holding, Opening, Prospect,
         Prospecting,
     },
+    feature_switch::Started,
     features::{Feature, FeatureChoice, Features},
     gate::Access,
     guard::Origins,
     keys::{KeyCabinet, KeyError, KeyRecord, Keys, Scope},
-    labels::{Label, Labels},
     last_turn::LastTurn,
-    limits::Limits,
-    live_features::Started,
+    limits::ServerLimits,
     lore::{Lore, LoreError},
+    lore_service::{LoreService, LoreServiceError},
     notices::{Happened, Notice, Notices},
-    own_connections::{OwnConnection, Reach},
+    own_connections::{ConnectionReach, OwnConnection},
     questions::Questions,
     routing::{KeptRouting, RouteSetting, Routing},
     serve::serve,
-    stacks::{Stacks, StacksError},
-    turn::{Choosing, Placement},
+    stored_books::{Contents, Maker, Shelved, StoredBook, StoredBooks, StoredBooksError},
+    turn::{Choosing, LorePlacement},
     vaults::{OpenVault, RegisteredVault, VaultKeeper, VaultRefusal},
 };

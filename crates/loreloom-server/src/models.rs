@@ -35,12 +35,12 @@ const WARNING: HeaderName = HeaderName::from_static("x-loreloom-warning");
 
 /// In whose form a list is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum ListFormat {
     OpenAi,
     Ollama,
 }
 
-impl Form {
+impl ListFormat {
     fn of_path(path: &str) -> Self {
         if path.ends_with("/tags") { Self::Ollama } else { Self::OpenAi }
     }
@@ -117,7 +117,7 @@ pub(crate) async fn list(State(app): State<App>, request: Request) -> Response {
         return refusal;
     }
     app.figures.metrics.passed_on();
-    let form = Form::of_path(request.uri().path());
+    let form = ListFormat::of_path(request.uri().path());
     let asking = connections.all().iter().map(|one| {
         let key = request.headers().get(AUTHORIZATION);
         // A front end's key is for the server that its requests go to, and nobody else's.
@@ -161,9 +161,9 @@ fn behind(uri: &Uri, connection: &str) -> Option<Uri> {
 }
 
 /// The models of a connection, and the form that they are told in.
-type Found = Result<(Form, Vec<(String, Value)>), String>;
+type ModelList = Result<(ListFormat, Vec<(String, Value)>), String>;
 
-async fn ask(connection: &Connection, form: Form, key: Option<HeaderValue>) -> Found {
+async fn ask(connection: &Connection, form: ListFormat, key: Option<HeaderValue>) -> ModelList {
     let asking = async {
         match ask_as(connection, form, key.clone()).await {
             Ok(models) => Ok((form, models)),
@@ -180,7 +180,7 @@ async fn ask(connection: &Connection, form: Form, key: Option<HeaderValue>) -> F
 
 async fn ask_as(
     connection: &Connection,
-    form: Form,
+    form: ListFormat,
     key: Option<HeaderValue>,
 ) -> Result<Vec<(String, Value)>, String> {
     let headers: HeaderMap = key.map(|key| (AUTHORIZATION, key)).into_iter().collect();
@@ -202,7 +202,7 @@ async fn ask_as(
 }
 
 /// The lists of all connections as one, in the order of the connections.
-fn union(connections: &Connections, form: Form, found: Vec<Found>) -> Response {
+fn union(connections: &Connections, form: ListFormat, found: Vec<ModelList>) -> Response {
     let (mut models, mut missing) = (Vec::new(), Vec::new());
     for (connection, found) in connections.all().iter().zip(found) {
         match found {

@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-use crate::past::runs::Run;
+use crate::past::runs::StoryRun;
 use loreloom_core::{
     ids::{ChatId, EntryId, TenantId},
     library::{Library, Shelf},
@@ -28,9 +28,9 @@ use utoipa::ToSchema;
 use crate::{
     connection_service::ConnectionService,
     events::{Events, Happened},
-    live::RuntimeSettings,
     lore::Lore,
-    stacks::Stacks,
+    lore_service::LoreService,
+    runtime_settings::RuntimeSettings,
     turn::Turns,
 };
 
@@ -233,7 +233,7 @@ pub(crate) enum Comparison {
 /// Replays chats of a tenant in the background.
 pub(crate) struct Replays {
     store: Arc<dyn Store>,
-    lore: Arc<Stacks>,
+    lore: Arc<LoreService>,
     settings: Arc<RuntimeSettings>,
     connections: Arc<ConnectionService>,
     events: Arc<Events>,
@@ -308,7 +308,7 @@ impl Replays {
             speaker: speaker.map(Speaker::named),
             ..TurnInput::default()
         };
-        let told = Run::of_stored(self.store.as_ref(), &run.tenant, chat, unknown).await;
+        let told = StoryRun::of_stored(self.store.as_ref(), &run.tenant, chat, unknown).await;
         let told = told.map_err(|error| error.to_string())?;
         let (lore, other) = (Arc::clone(&run.lore), Arc::clone(other));
         let counter = self.connections.counter_of(None);

@@ -89,7 +89,7 @@ pub trait VaultKeeper: Send + Sync {
 /// What stands on the desk: a folder, or an address with the source of its key.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Kept {
+struct StoredVault {
     #[serde(skip_serializing_if = "Option::is_none")]
     folder: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,8 +107,8 @@ impl RegisteredVault {
                 what: format!("`{}` on the desk", item.key),
                 reason,
             };
-            let Kept { folder, url, key } =
-                Kept::deserialize(&item.value).map_err(|error| damaged(error.to_string()))?;
+            let StoredVault { folder, url, key } = StoredVault::deserialize(&item.value)
+                .map_err(|error| damaged(error.to_string()))?;
             let nowhere = || damaged("it has neither `folder` nor `url`".to_owned());
             let name = item.key.strip_prefix(VAULTS).unwrap_or(&item.key).to_owned();
             let place = folder.or(url).ok_or_else(nowhere)?;
@@ -126,7 +126,7 @@ impl RegisteredVault {
     pub(crate) fn registering(&self) -> Change {
         let is_address = Self::is_address(&self.place);
         let place = || Some(self.place.clone());
-        let kept = Kept {
+        let kept = StoredVault {
             folder: place().filter(|_| !is_address),
             url: place().filter(|_| is_address),
             key: self.key.clone(),

@@ -26,8 +26,8 @@ use super::{
 };
 use crate::{
     app::App,
-    bookcase::Standing,
-    catalog::{self, Filter, Known},
+    catalog::{self, CatalogFacts, Filter},
+    stored_books::StoredBook,
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -138,7 +138,7 @@ pub(super) async fn selected(
         }
     };
     let lore = app.lore.current();
-    let known = Known::gather(app, &caller.tenant, &lore, &filter).await?;
+    let known = CatalogFacts::gather(app, &caller.tenant, &lore, &filter).await?;
     let rows = catalog::rows(&lore);
     let there: FxHashSet<&EntryId> = rows.iter().map(|row| row.id).collect();
     if let Some(id) = select.ids.iter().flatten().find(|id| !there.contains(id)) {
@@ -179,7 +179,7 @@ async fn carry_out(
     let editing = Editing { app, tenant: &caller.tenant };
     let count = selected.iter().map(|(_, ids)| ids.len()).sum();
     let books: Vec<BookId> = selected.iter().map(|(book, _)| book.clone()).collect();
-    let all = |books: &mut [(Standing, Book)]| {
+    let all = |books: &mut [(StoredBook, Book)]| {
         let mut changed = Vec::new();
         for ((_, book), (_, ids)) in books.iter_mut().zip(&selected) {
             change_in(book, ids, &change, &mut changed)?;

@@ -33,7 +33,7 @@ use super::{
 };
 use crate::{
     app::App,
-    bookcase::{Maker, Shelved},
+    stored_books::{Maker, Shelved},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {

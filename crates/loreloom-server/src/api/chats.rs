@@ -23,7 +23,7 @@ use super::{
     tags::Tagged,
     threads::{Thread, threads},
 };
-use crate::{app::App, labels::Label};
+use crate::{app::App, chat_metadata::Label};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()

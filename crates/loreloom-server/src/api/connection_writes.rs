@@ -27,7 +27,7 @@ use crate::{
     app::App,
     connection_settings::{ConnectionSettings, SettingsError},
     connections::Connection,
-    own_connections::{OwnConnection, Reach},
+    own_connections::{ConnectionReach, OwnConnection},
     routing::Routing,
 };
 
@@ -53,12 +53,12 @@ pub(super) fn checked(
 ) -> Result<OwnConnection, Problem> {
     settings.check_called()?;
     let reach = if caller.is_at_home() {
-        Reach::Anywhere
+        ConnectionReach::Anywhere
     } else {
         let forbidden =
             |error: SettingsError| Problem::new(Code::Forbidden, error.to_string()).at(error.field);
         settings.check_stranger(&caller.tenant).map_err(forbidden)?;
-        Reach::Public
+        ConnectionReach::Public
     };
     Ok(OwnConnection { name, settings, reach, problem: None })
 }

@@ -194,9 +194,9 @@ struct TestView {
 }
 
 /// Something to be tried out, and what it is called.
-type Tried = (ConnectionId, Arc<dyn Diagnosis>);
+type TestSubject = (ConnectionId, Arc<dyn Diagnosis>);
 
-async fn tried(app: &App, caller: &Caller, body: TestBody) -> Result<Tried, Problem> {
+async fn tried(app: &App, caller: &Caller, body: TestBody) -> Result<TestSubject, Problem> {
     let TestBody { connection, settings, url, kind, key, model } = body;
     if let Some(settings) = settings {
         if connection.is_some() || url.is_some() || key.is_some() || model.is_some() {
@@ -263,14 +263,14 @@ async fn test(
         let mut note = |finding: Finding| {
             steps.push(finding.clone());
             // Whoever listened may have gone.
-            let _unheard = tell.send(Told::Step(finding));
+            let _unheard = tell.send(TestProgress::Step(finding));
         };
         tokio::select! {
             () = diagnosis.diagnose(&mut note) => {}
             () = tell.closed() => return,
         }
         let passed = steps.iter().all(|step| step.outcome != StepOutcome::Failed);
-        let _unheard = tell.send(Told::Done(TestView { connection, passed, steps }));
+        let _unheard = tell.send(TestProgress::Done(TestView { connection, passed, steps }));
     });
     if wants_steps(&headers) {
         let sse = Sse::new(frames(told)).keep_alive(KeepAlive::default());
@@ -278,7 +278,7 @@ async fn test(
     }
     let mut told = told;
     while let Some(one) = told.recv().await {
-        if let Told::Done(view) = one {
+        if let TestProgress::Done(view) = one {
             return Ok(Json(view).into_response());
         }
     }
@@ -286,7 +286,7 @@ async fn test(
 }
 
 /// What becomes of a test.
-enum Told {
+enum TestProgress {
     Step(Finding),
     Done(TestView),
 }
@@ -297,12 +297,12 @@ fn wants_steps(headers: &HeaderMap) -> bool {
 }
 
 fn frames(
-    told: mpsc::UnboundedReceiver<Told>,
+    told: mpsc::UnboundedReceiver<TestProgress>,
 ) -> impl Stream<Item = Result<Frame, Infallible>> + Send {
     stream::unfold(told, |mut told| async move {
         let frame = match told.recv().await? {
-            Told::Step(finding) => Frame::default().event("step").json_data(finding),
-            Told::Done(view) => Frame::default().event("done").json_data(view),
+            TestProgress::Step(finding) => Frame::default().event("step").json_data(finding),
+            TestProgress::Done(view) => Frame::default().event("done").json_data(view),
         };
         Some((Ok(frame.unwrap_or_default()), told))
     })

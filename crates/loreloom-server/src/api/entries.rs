@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     app::App,
-    catalog::{self, EntryRow, Filter, Fires, Known, Order, Row, Subject},
+    catalog::{self, CatalogFacts, EntryRow, Filter, Fires, Order, Row, Subject},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -78,7 +78,7 @@ async fn list(
     };
     app.sync.take_up().await?;
     let lore = app.lore.current();
-    let known = Known::gather(&app, &caller.tenant, &lore, &filter).await?;
+    let known = CatalogFacts::gather(&app, &caller.tenant, &lore, &filter).await?;
     let rows = catalog::rows(&lore).into_iter();
     let rows = rows.filter(|row| filter.fits(row, &known));
     let mut rows: Vec<((i64, String, i64), Row<'_>)> =

@@ -15,7 +15,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    chat_labels::is_deleted,
+    chat_metadata::is_deleted,
     extract::{Json, Query},
     paging::{self, Page},
     problem::Problem,

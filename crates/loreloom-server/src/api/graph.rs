@@ -21,7 +21,7 @@ use super::{
 use crate::{
     app::App,
     catalog,
-    graph::{Edge, Graph, Layer, Node, View},
+    graph::{Edge, Graph, GraphNode, GraphPart, Layer},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -57,7 +57,7 @@ struct GraphParams {
 #[derive(Debug, Serialize, ToSchema)]
 struct GraphView {
     /// The things, near ones and those with many ties first.
-    nodes: Vec<Node>,
+    nodes: Vec<GraphNode>,
     /// What ties them.
     edges: Vec<Edge>,
     /// How many things there are in all.
@@ -135,7 +135,7 @@ async fn graph(
             return Err(Problem::missing("node", missing).at("focus"));
         }
         let total = graph.len();
-        let View { nodes, edges } = graph.view(focus.as_deref(), depth, limit);
+        let GraphPart { nodes, edges } = graph.view(focus.as_deref(), depth, limit);
         Ok(GraphView { nodes, edges, total, turns, gaps: gaps.unwrap_or_default() })
     });
     let failed = |error: tokio::task::JoinError| Problem::new(Code::Failed, error.to_string());

@@ -15,7 +15,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::caller::Caller;
-use crate::{app::App, looking_back::LookedAt};
+use crate::{app::App, past_turns::LookedAt};
 
 /// What a prompt kept of the one sent before in its chat.
 #[derive(Debug, Serialize, ToSchema)]

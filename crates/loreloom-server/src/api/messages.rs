@@ -27,13 +27,13 @@ use super::{
     problem::{Code, Problem},
     tags::{IfMatch, Tagged},
     undoing,
-    weaving::Said,
+    weaving::StoryMessage,
 };
 use crate::{
     app::App,
     chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
+    chat_metadata::Label,
     events::Happened,
-    labels::Label,
     turn,
 };
 
@@ -88,7 +88,7 @@ struct NewChat {
     title: Option<String>,
     /// What was said so far.
     #[serde(default)]
-    messages: Vec<Said>,
+    messages: Vec<StoryMessage>,
 }
 
 /// Makes a chat. One that is there is refused, never written over.
@@ -111,7 +111,7 @@ async fn create(
     }
     let first = new.messages.first().map(|said| said.content.chars().take(60).collect());
     let title = new.title.or(first).unwrap_or_default();
-    let story = Story::of(chat.clone(), new.messages.iter().map(Said::message));
+    let story = Story::of(chat.clone(), new.messages.iter().map(StoryMessage::message));
     let now = app.clock.now();
     let record = app.store.open_chat(&caller.tenant, &chat, &title, now).await?;
     if !story.items().is_empty() {
@@ -152,7 +152,7 @@ struct NewMessages {
     after: Option<PrefixHash>,
     /// What is said, oldest first.
     #[schema(min_items = 1)]
-    messages: Vec<Said>,
+    messages: Vec<StoryMessage>,
 }
 
 /// Says something: the story goes on, or branches off at an earlier node.
@@ -176,7 +176,7 @@ async fn say(
         let detail = "`messages` must have at least one";
         return Err(Problem::new(Code::WrongValue, detail).at("messages"));
     }
-    let said = new.messages.iter().map(Said::message);
+    let said = new.messages.iter().map(StoryMessage::message);
     retell(&app, &caller, &chat.into(), new.after, &seen, |nodes| {
         Ok(nodes.into_iter().map(|node| node.message).chain(said).collect())
     })

@@ -19,7 +19,7 @@ use super::{
     problem::Problem,
     tags::{IfMatch, Tagged},
 };
-use crate::{app::App, bookcase::Bookcase, live::Overrides};
+use crate::{app::App, runtime_settings::Overrides, stored_books::StoredBooks};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(show)).routes(routes!(change))
@@ -153,7 +153,7 @@ async fn view(app: &App, caller: &Caller) -> Result<Tagged<SettingsView>, Proble
     app.sync.take_up().await?;
     let desk = app.store.as_ref();
     let (set, _) = Overrides::read(desk, &caller.tenant).await?;
-    let contents = Bookcase { desk, tenant: &caller.tenant }.contents().await?;
+    let contents = StoredBooks { desk, tenant: &caller.tenant }.contents().await?;
     let live = app.settings.now();
     let deadline = live.weaving.deadline.as_millis();
     let own = app.memory.as_ref().map(|memory| &memory.options().settings);
@@ -265,7 +265,7 @@ async fn change(
     if patch.reset_rules || !patch.rules.is_empty() {
         let set = contents.rules.as_ref().filter(|_| !patch.reset_rules);
         let rules = patched_rules(set, app.lore.own_rules(), patch.rules)?;
-        changes.push(Bookcase::rules_change(rules.as_ref())?);
+        changes.push(StoredBooks::rules_change(rules.as_ref())?);
     }
     let (at, now) = (contents.revision, app.clock.now());
     let revision = app.store.change(&caller.tenant, &changes, Some(at), now).await?;

@@ -33,7 +33,7 @@ use super::{
     threads::{Thread, threads},
     turn_figures::Took,
 };
-use crate::{app::App, looking_back::LookedAt, prompt_map::PromptMap};
+use crate::{app::App, past_turns::LookedAt, prompt_map::PromptMap};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()

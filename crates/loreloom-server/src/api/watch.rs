@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     app::App,
-    events::{Event, Watching},
+    events::{ApiEvent, Watching},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -56,7 +56,7 @@ const LONGEST: u64 = 600;
         EventsParams,
         ("Last-Event-ID" = Option<u64>, Header, description = "The last event the caller has seen")
     ),
-    responses((status = 200, body = Event, content_type = "text/event-stream"))
+    responses((status = 200, body = ApiEvent, content_type = "text/event-stream"))
 )]
 async fn events(
     State(app): State<App>,
@@ -113,7 +113,7 @@ fn frames(
     })
 }
 
-fn frame(event: &Event) -> Frame {
+fn frame(event: &ApiEvent) -> Frame {
     let frame = Frame::default().id(event.id.to_string());
     frame.json_data(event).unwrap_or_else(|_| Frame::default().comment("an event without a form"))
 }

@@ -29,10 +29,10 @@ use super::{
 };
 use crate::{
     app::App,
-    connections::Line,
-    labels::Label,
+    chat_metadata::Label,
+    connections::ModelRoute,
     prompt_map::PromptMap,
-    turn::{self, Deadline, DecidedTurn, PlacedTurn, Story, Turns, recall},
+    turn::{self, Deadline, DecidedTurn, PlacedTurn, TurnStory, Turns, recall},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -41,7 +41,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// A message of a story.
 #[derive(Debug, Deserialize, ToSchema)]
-pub(super) struct Said {
+#[schema(as = Said)]
+pub(super) struct StoryMessage {
     /// Who speaks.
     pub(super) role: Role,
     /// The speaker's name.
@@ -50,7 +51,7 @@ pub(super) struct Said {
     pub(super) content: String,
 }
 
-impl Said {
+impl StoryMessage {
     pub(super) fn message(&self) -> Message {
         Message::new(self.role, self.name.as_deref(), self.content.as_str())
     }
@@ -71,9 +72,9 @@ struct WeaveBody {
     tip: Option<PrefixHash>,
     /// What is said after that.
     #[serde(default)]
-    messages: Vec<Said>,
+    messages: Vec<StoryMessage>,
     /// The prompt to sew the lore into; without it the story's own messages.
-    prompt: Option<Vec<Said>>,
+    prompt: Option<Vec<StoryMessage>>,
     /// The model it is for: chooses connection and tokenizer.
     model: Option<String>,
     /// The user's name.
@@ -101,7 +102,8 @@ fn yes() -> bool {
 
 /// Texts of one place and role, joined.
 #[derive(Debug, Serialize, ToSchema)]
-struct Slot {
+#[schema(as = Slot)]
+struct PlacedSlot {
     /// Where they go.
     place: Place,
     /// The role they are told in.
@@ -122,7 +124,7 @@ struct WovenView {
     /// The story's node that was woven for.
     node: PrefixHash,
     /// The texts by place and role.
-    slots: Vec<Slot>,
+    slots: Vec<PlacedSlot>,
     /// What was woven in, carried on or cut.
     threads: Vec<Thread>,
     /// How the pools used their budgets.
@@ -154,9 +156,9 @@ async fn weave(
     let (live, connections) = (app.settings.now(), app.connections.now());
     let connection = connections.of(body.model.as_deref());
     let line = app.connections.line(connection, body.model.as_deref());
-    let story = Story::new(&app.turns, path, state, StoryContext::default());
+    let story = TurnStory::new(&app.turns, path, state, StoryContext::default());
     // A preview is made at every key that is pressed: no model is asked for it.
-    let story = Box::new(Story { preview: body.dry_run, ..story });
+    let story = Box::new(TurnStory { preview: body.dry_run, ..story });
     let input = TurnInput {
         generation: body.generation,
         context: body.context.map_or(line.context, Tokens),
@@ -170,7 +172,7 @@ async fn weave(
     let turn = decided(&app.turns, story, input, line).await?;
     let seen = turn.story.path.items().iter().filter(|item| item.message.is_seen());
     let prompt: Vec<PromptMessage> = match &body.prompt {
-        Some(prompt) => prompt.iter().map(Said::prompt).collect(),
+        Some(prompt) => prompt.iter().map(StoryMessage::prompt).collect(),
         None => seen.map(sent).collect(),
     };
     let layout = layout_of(&prompt, turn.line.connection.strict_roles);
@@ -187,9 +189,9 @@ async fn weave(
 /// Decides a turn on a blocking thread.
 async fn decided(
     turns: &Turns,
-    story: Box<Story>,
+    story: Box<TurnStory>,
     input: Box<TurnInput>,
-    line: Line,
+    line: ModelRoute,
 ) -> Result<Box<DecidedTurn>, Problem> {
     let (turns, runtime) = (turns.clone(), tokio::runtime::Handle::current());
     let deciding = async move {
@@ -226,7 +228,7 @@ async fn told(app: &App, caller: &Caller, body: &WeaveBody) -> Result<Path, Prob
     }
     Label::read(app.store.as_ref(), &caller.tenant, &chat).await?.show_all(&mut nodes);
     let stored = nodes.into_iter().map(|node| node.message);
-    let path = Path::of(chat, stored.chain(body.messages.iter().map(Said::message)));
+    let path = Path::of(chat, stored.chain(body.messages.iter().map(StoryMessage::message)));
     if path.items().is_empty() {
         let detail = "a turn needs a story: name a chat that is there, or give `messages`";
         return Err(Problem::new(Code::WrongValue, detail).at("messages"));
@@ -269,18 +271,18 @@ impl WovenView {
 }
 
 /// Texts that stand together, in the order they were decided in.
-fn slots(injections: &[Injection]) -> Vec<Slot> {
-    let mut slots: Vec<Slot> = Vec::new();
+fn slots(injections: &[Injection]) -> Vec<PlacedSlot> {
+    let mut slots: Vec<PlacedSlot> = Vec::new();
     for injection in injections {
         let is_same =
-            |slot: &&mut Slot| slot.place == injection.place && slot.role == injection.role;
+            |slot: &&mut PlacedSlot| slot.place == injection.place && slot.role == injection.role;
         let text = injection.text.as_str();
         if let Some(slot) = slots.iter_mut().find(is_same) {
             slot.text = format!("{}\n{text}", slot.text);
             slot.tokens = slot.tokens.saturating_add(injection.tokens);
             slot.injections.push(injection.clone());
         } else {
-            slots.push(Slot {
+            slots.push(PlacedSlot {
                 place: injection.place.clone(),
                 role: injection.role,
                 text: text.to_owned(),

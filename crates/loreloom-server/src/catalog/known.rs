@@ -14,10 +14,10 @@ use loreloom_ports::StoreError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Filter, Fires, changes, findings, makers};
-use crate::{app::App, bookcase::Maker, lore::Lore};
+use crate::{app::App, lore::Lore, stored_books::Maker};
 
 /// What is known of entries.
-pub(crate) struct Known {
+pub(crate) struct CatalogFacts {
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(super) firings: FxHashMap<EntryId, Fires>,
     pub(super) codes: findings::CodesOf,
@@ -28,7 +28,7 @@ pub(crate) struct Known {
     pub(super) books: FxHashSet<String>,
 }
 
-impl Known {
+impl CatalogFacts {
     /// Gathers what a filter asks for.
     pub(crate) async fn gather(
         app: &App,

@@ -9,19 +9,19 @@ use loreloom_core::{
 };
 
 use super::Turns;
-use super::{deadline::Deadline, story::Story};
-use crate::{connections::Line, lore::Lore};
+use super::{deadline::Deadline, story::TurnStory};
+use crate::{connections::ModelRoute, lore::Lore};
 
 /// A turn that is decided but not stored. It is taken apart when it is stored: by then its
 /// request is on its way.
 pub(crate) struct DecidedTurn {
-    pub(crate) story: Box<Story>,
+    pub(crate) story: Box<TurnStory>,
     pub(crate) input: Box<TurnInput>,
     pub(crate) lore: Arc<Lore>,
     pub(crate) transcript: Transcript,
     pub(crate) decision: Woven,
     /// The model that it is sent to.
-    pub(crate) line: Line,
+    pub(crate) line: ModelRoute,
 }
 
 impl DecidedTurn {
@@ -30,7 +30,7 @@ impl DecidedTurn {
         input: TurnInput,
         lore: &Lore,
         path: &Path,
-        line: &Line,
+        line: &ModelRoute,
     ) -> TurnInput {
         TurnInput {
             attachments: Some(lore.attachments(&input.cast(path.chat()))),
@@ -45,9 +45,9 @@ impl DecidedTurn {
 /// Decides a turn: finds entries by meaning, asks a selecting model, then runs the engine.
 pub(crate) async fn decide(
     turns: &Turns,
-    mut story: Box<Story>,
+    mut story: Box<TurnStory>,
     mut input: Box<TurnInput>,
-    line: Line,
+    line: ModelRoute,
     deadline: &Deadline,
 ) -> Box<DecidedTurn> {
     if !story.preview {

@@ -42,18 +42,18 @@ pub(crate) use self::{
     recogniser::Recogniser,
     remember::tell_memory,
     store::commit,
-    story::Story,
+    story::TurnStory,
 };
-pub use self::{choose::Choosing, prompt_cache::Placement};
+pub use self::{choose::Choosing, prompt_cache::LorePlacement};
 use self::{place::PreparedRequest, store::TurnTimes};
 use crate::{
     announcements::Announcements,
     connection_service::ConnectionService,
     figures::Figures,
-    live::RuntimeSettings,
+    lore_service::LoreService,
     notices::Happened,
     proxy::{ProxyRequest, pass, respond},
-    stacks::Stacks,
+    runtime_settings::RuntimeSettings,
 };
 
 /// The services that a turn uses. Cloning it is cheap.
@@ -65,7 +65,7 @@ pub(crate) struct TurnServices {
     pub(crate) tenant: TenantId,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) lore: Arc<Stacks>,
+    pub(crate) lore: Arc<LoreService>,
     pub(crate) memory: Option<Arc<MemoryService>>,
     pub(crate) settings: Arc<RuntimeSettings>,
     pub(crate) connections: Arc<ConnectionService>,

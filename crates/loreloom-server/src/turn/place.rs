@@ -14,9 +14,9 @@ use super::{
     Turns,
     body::RequestBody,
     decide::DecidedTurn,
-    prompt_cache::{Placement, breakpoints},
+    prompt_cache::{LorePlacement, breakpoints},
 };
-use crate::connections::{Connection, Line};
+use crate::connections::{Connection, ModelRoute};
 
 /// A request that is ready to be sent.
 pub(super) struct PreparedRequest {
@@ -67,7 +67,7 @@ pub(super) fn place(
 pub(super) fn without_story(
     mut body: RequestBody,
     layout: &Layout,
-    line: Line,
+    line: ModelRoute,
     complaint: Option<String>,
 ) -> PreparedRequest {
     let plan = layout.plan(&body.take_prompt(), &[]);
@@ -80,18 +80,18 @@ impl PlacedTurn {
     /// says so.
     pub(crate) fn new(
         mut turn: Box<DecidedTurn>,
-        placement: &Placement,
+        placement: &LorePlacement,
         prompt: Vec<PromptMessage>,
         layout: Layout,
     ) -> Self {
         let layout = Layout { wrap: turn.lore.rules().wrap.clone(), ..layout };
         let (moved, moving) = match placement {
-            Placement::FrontEnd => {
+            LorePlacement::FrontEnd => {
                 let injections = turn.decision.injections.iter();
                 let in_chat = injections.filter(|one| matches!(one.place, Place::AtDepth(_)));
                 (None, in_chat.map(|one| one.source.clone()).collect())
             }
-            Placement::Stable(settings) => {
+            LorePlacement::Stable(settings) => {
                 let (settings, before) = (settings.clone(), turn.story.seen_from);
                 let arrangement = Arrangement { settings, before };
                 let (injections, moving) = turn.arrange(&arrangement, &prompt, &layout);

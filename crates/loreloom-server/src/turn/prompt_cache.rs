@@ -15,11 +15,11 @@ use loreloom_core::{
 use loreloom_ports::StoreError;
 
 use super::Turns;
-use crate::connections::Line;
+use crate::connections::ModelRoute;
 
 /// Where lore goes in prompts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Placement {
+pub enum LorePlacement {
     /// Where its authors want it, as front ends place it.
     #[default]
     FrontEnd,
@@ -53,13 +53,13 @@ impl SentLog {
 
 /// Where the breakpoints of a prompt should be, for a provider that needs them.
 pub(super) fn breakpoints(
-    line: &Line,
-    placement: &Placement,
+    line: &ModelRoute,
+    placement: &LorePlacement,
     now: impl FnOnce() -> Assembled,
     moving: &[Provenance],
 ) -> Vec<Mark> {
     let provider = match (&line.connection.cache, placement) {
-        (Some(provider), Placement::Stable(_)) if provider.breakpoints > 0 => *provider,
+        (Some(provider), LorePlacement::Stable(_)) if provider.breakpoints > 0 => *provider,
         _ => return Vec::new(),
     };
     let mut memo = TokenMemo::new(line.counter.as_ref());
@@ -71,7 +71,7 @@ pub(super) fn breakpoints(
 pub(super) async fn measure(
     turns: &Turns,
     chat: &ChatId,
-    line: &Line,
+    line: &ModelRoute,
     now: &Assembled,
     moving: &[Provenance],
 ) -> Result<Option<CacheUse>, StoreError> {

@@ -5,13 +5,13 @@ use super::{
     body::{RequestBody, Unreadable},
     echoed_markers,
 };
-use crate::{connections::Line, proxy::ProxyRequest};
+use crate::{connections::ModelRoute, proxy::ProxyRequest};
 
 /// Reads a request and finds the model it goes to.
 pub(super) fn read(
     turns: &Turns,
     request: &ProxyRequest,
-) -> Result<(RequestBody, Line), Unreadable> {
+) -> Result<(RequestBody, ModelRoute), Unreadable> {
     let headers = &request.parts.headers;
     let mut body = RequestBody::read(request.path(), headers, &request.body)?;
     echoed_markers::mark(turns, &mut body.request);

@@ -21,8 +21,8 @@ use tokio::{
 };
 
 use super::Turns;
-use super::{decide::DecidedTurn, story::Story};
-use crate::{connections::Line, notices::Happened};
+use super::{decide::DecidedTurn, story::TurnStory};
+use crate::{connections::ModelRoute, notices::Happened};
 
 /// The pool that memory's tokens are reported under.
 pub(crate) const MEMORY_POOL: &str = "memory";
@@ -71,7 +71,12 @@ impl RecallQuestion {
 
 /// Starts to recall for a turn. A long story that is new to memory takes a while to read. That
 /// happens on a thread of its own, and later turns use what it finds.
-pub(crate) fn start(turns: &Turns, story: &Story, input: &TurnInput, line: &Line) -> Recall {
+pub(crate) fn start(
+    turns: &Turns,
+    story: &TurnStory,
+    input: &TurnInput,
+    line: &ModelRoute,
+) -> Recall {
     let Some(memory) = turns.memory.clone().filter(|_| !input.dry_run) else { return Recall::Off };
     let question = RecallQuestion {
         tenant: turns.tenant.clone(),

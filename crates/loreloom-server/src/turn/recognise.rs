@@ -14,18 +14,18 @@ use loreloom_ports::StoreError;
 use loreloom_recognise::{Kind, Recognition};
 
 use super::Turns;
-use super::{body::RequestBody, recent_paths::Track, story::Story};
-use crate::connections::Line;
+use super::{body::RequestBody, recent_paths::Track, story::TurnStory};
+use crate::connections::ModelRoute;
 
 /// A story and the input of its turn.
-pub(super) type RecognisedTurn = (Box<Story>, Box<TurnInput>);
+pub(super) type RecognisedTurn = (Box<TurnStory>, Box<TurnInput>);
 
 /// Recognises a request: what its parts are, and its turn. A request that belongs to no story
 /// has no turn.
 pub(super) async fn recognise(
     turns: &Turns,
     body: &RequestBody,
-    line: &Line,
+    line: &ModelRoute,
 ) -> Result<(Layout, Option<RecognisedTurn>), StoreError> {
     let (mut found, ticket) = turns.see(&body.request).await?;
     let layout = found.layout(&body.request, line.connection.strict_roles);
@@ -34,7 +34,7 @@ pub(super) async fn recognise(
     let messages = std::mem::take(&mut found.path);
     let known = known(turns, chat, messages, &found, &body.stated).await?;
     let KnownStory { story, left_at } = known;
-    let story = Box::new(Story {
+    let story = Box::new(TurnStory {
         card: card(&found),
         seen_from: found.before,
         ticket: Some(ticket),
@@ -59,7 +59,7 @@ pub(super) async fn recognise(
 
 /// A story with what the last turn and the store know about it.
 struct KnownStory {
-    story: Story,
+    story: TurnStory,
     /// When the message before the newest was written, if that is known.
     left_at: Option<Timestamp>,
 }
@@ -98,7 +98,7 @@ async fn known(
         };
         path.push(newest);
     }
-    let story = Story { transcribed, ..Story::new(turns, path, state, stated.clone()) };
+    let story = TurnStory { transcribed, ..TurnStory::new(turns, path, state, stated.clone()) };
     Ok(KnownStory { story, left_at })
 }
 

@@ -29,7 +29,7 @@ use super::{
     recall,
     recent_paths::Track,
     remember::StoredReply,
-    story::Story,
+    story::TurnStory,
     tee::{Copied, EndedReply},
 };
 use crate::{events, notices::Happened, timings::Timing};
@@ -183,7 +183,7 @@ pub(crate) async fn commit(
     let now = turns.clock.now();
     let AppliedTurn { turn, sent, seams, already, moving } = placed.apply();
     let DecidedTurn { story, input, lore, transcript, decision, line } = *turn;
-    let Story { path, state, stated, card, .. } = *story;
+    let TurnStory { path, state, stated, card, .. } = *story;
     let (who, generation) = (recall::speaker(&input, &card), input.generation);
     let input = DecidedTurn::stored_input(*input, &lore, &path, &line);
     let Woven { injections, mut delta, mut report, .. } = decision;

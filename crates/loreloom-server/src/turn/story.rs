@@ -14,7 +14,7 @@ use loreloom_recognise::Ticket;
 use super::Turns;
 
 /// A story up to its newest message.
-pub(crate) struct Story {
+pub(crate) struct TurnStory {
     /// The messages.
     pub(crate) path: Arc<Path>,
     /// The transcript of the last turn, and how many of the first messages it has right.
@@ -35,7 +35,7 @@ pub(crate) struct Story {
     pub(crate) preview: bool,
 }
 
-impl Story {
+impl TurnStory {
     /// A story of which only messages, state and the stated context are known.
     pub(crate) fn new(turns: &Turns, path: Path, state: StoryState, stated: StoryContext) -> Self {
         let context = stated.after(&state.context);

@@ -4,11 +4,11 @@ use loreloom_core::assemble::Edit;
 use loreloom_recognise::wire;
 use serde_json::Value;
 
-use super::raw::{Fields, Patches, items, quoted, range_of};
+use super::raw::{Patches, RawFields, items, quoted, range_of};
 
 /// Makes edits in a message. Its content is text, or a list of parts of which some are.
 pub(super) fn edit(patches: &mut Patches, body: &str, message: &str, edits: &[&Edit]) {
-    let Some(content) = Fields::of(message).and_then(|fields| fields.get("content")) else {
+    let Some(content) = RawFields::of(message).and_then(|fields| fields.get("content")) else {
         return;
     };
     if let Ok(text) = serde_json::from_str::<String>(content) {
@@ -24,7 +24,7 @@ pub(super) fn edit(patches: &mut Patches, body: &str, message: &str, edits: &[&E
         let here: Vec<&Edit> =
             edits.iter().copied().filter(|one| (start..=end).contains(&one.start)).collect();
         if !here.is_empty() {
-            let string = match Fields::of(part).and_then(|fields| fields.get("text")) {
+            let string = match RawFields::of(part).and_then(|fields| fields.get("text")) {
                 Some(text) => text,
                 None => part,
             };

@@ -142,7 +142,7 @@ pub(crate) fn with_model(
     text: &str,
     mut change: impl FnMut(&str) -> Option<String>,
 ) -> Option<String> {
-    let fields = raw::Fields::of(text)?;
+    let fields = raw::RawFields::of(text)?;
     let written = ["model", "name"].into_iter().find_map(|field| fields.get(field))?;
     let model: String = serde_json::from_str(written).ok()?;
     let mut patches = raw::Patches::default();

@@ -8,12 +8,12 @@ use std::{borrow::Cow, ops::Range};
 use loreloom_recognise::wire::outline::{self, Outline};
 
 /// The fields of an object, as they are written.
-pub(super) struct Fields<'text> {
+pub(super) struct RawFields<'text> {
     text: &'text str,
     outline: Cow<'text, Outline>,
 }
 
-impl<'text> Fields<'text> {
+impl<'text> RawFields<'text> {
     /// Reads an object; `None` if the text is none.
     pub(super) fn of(text: &'text str) -> Option<Self> {
         Some(Self { text, outline: Cow::Owned(Outline::of(text)?) })
@@ -89,7 +89,7 @@ pub(super) fn without(text: &str, name: &str) -> Option<String> {
     let mut left: Option<String> = None;
     loop {
         let text = left.as_deref().unwrap_or(text);
-        let places = Fields::of(text)?.places_of(name);
+        let places = RawFields::of(text)?.places_of(name);
         let Some(range) = places.last() else { return left };
         left = Some([&text[..range.start], &text[range.end..]].concat());
         if places.len() == 1 {
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn patches_leave_every_other_byte() {
         let text = r#"{"a": [1.50, "x"]}"#;
-        let fields = Fields::of(text).unwrap();
+        let fields = RawFields::of(text).unwrap();
         let (_, list) = fields.list("a").unwrap();
         let mut patches = Patches::default();
         patches.put(list[1].clone(), quoted("y\n"));

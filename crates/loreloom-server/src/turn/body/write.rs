@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 
 use super::{
     OWN_FIELD, message,
-    raw::{Fields, Patches, quoted, range_of, without},
+    raw::{Patches, RawFields, quoted, range_of, without},
 };
 
 /// The body, whose parts stand there, with the plan carried out and without our own field.
 pub(super) fn woven(body: &str, outline: &Outline, field: PromptField, plan: &Plan) -> String {
-    let fields = Fields::over(body, outline);
+    let fields = RawFields::over(body, outline);
     let mut patches = Patches::default();
     match *fields.places_of(OWN_FIELD) {
         [] => (),
@@ -135,12 +135,12 @@ pub(super) fn marked(body: &str, field: PromptField, breakpoints: &[Mark]) -> Op
     if breakpoints.is_empty() || body.contains("\"cache_control\"") {
         return None;
     }
-    let fields = Fields::of(body)?;
+    let fields = RawFields::of(body)?;
     let (_, messages) = fields.list("messages")?;
     let mut patches = Patches::default();
     for Mark { message, .. } in breakpoints {
         let one = messages.get(*message).and_then(|one| body.get(one.clone()));
-        let content = one.and_then(|one| Fields::of(one)?.get("content"));
+        let content = one.and_then(|one| RawFields::of(one)?.get("content"));
         if let Some((content, marked)) = content.and_then(|one| Some((one, with_mark(one)?))) {
             patches.put(range_of(content, body), marked);
         }

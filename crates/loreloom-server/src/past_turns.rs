@@ -18,7 +18,9 @@ use loreloom_ports::{
     history::travel::{Revisited, revisit},
 };
 
-use crate::{connection_service::ConnectionService, lore::Lore, stacks::Stacks, turn::Turns};
+use crate::{
+    connection_service::ConnectionService, lore::Lore, lore_service::LoreService, turn::Turns,
+};
 
 /// How many turns and books of other days are kept.
 const KEPT: usize = 3;
@@ -28,14 +30,14 @@ type Compiled = Arc<(Library, Rules)>;
 
 /// The books of a turn's day.
 #[derive(Clone)]
-pub(crate) enum Books {
+pub(crate) enum BooksOfTurn {
     /// Those of today.
     Now(Arc<Lore>),
     /// Older ones.
     Then(Compiled),
 }
 
-impl Books {
+impl BooksOfTurn {
     pub(crate) fn library(&self) -> &Library {
         match self {
             Self::Now(lore) => lore.library(),
@@ -58,7 +60,7 @@ pub(crate) struct LookedAt {
     /// The turn and what it was decided from.
     pub(crate) past: Revisited,
     /// The books of its day, where they were kept.
-    pub(crate) books: Option<Books>,
+    pub(crate) books: Option<BooksOfTurn>,
     /// The turn decided again, where that was possible.
     pub(crate) again: Option<Again>,
 }
@@ -105,7 +107,7 @@ impl LookedAt {
 /// Past turns of a tenant.
 pub(crate) struct PastTurns {
     store: Arc<dyn Store>,
-    lore: Arc<Stacks>,
+    lore: Arc<LoreService>,
     connections: Arc<ConnectionService>,
     looked: LookingBack,
 }
@@ -178,17 +180,17 @@ impl PastTurns {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-    ) -> Result<Option<Books>, StoreError> {
+    ) -> Result<Option<BooksOfTurn>, StoreError> {
         let lore = self.lore.current();
         if lore.library().version() == version {
-            return Ok(Some(Books::Now(lore)));
+            return Ok(Some(BooksOfTurn::Now(lore)));
         }
         let known = lock(&self.looked.books)
             .iter()
             .find(|(of, _)| *of == version)
             .map(|(_, books)| Arc::clone(books));
         if let Some(known) = known {
-            return Ok(Some(Books::Then(known)));
+            return Ok(Some(BooksOfTurn::Then(known)));
         }
         let Some(shelf) = self.store.library(tenant, version).await? else { return Ok(None) };
         let working = tokio::task::spawn_blocking(move || Arc::new((shelf.compile(), shelf.rules)));
@@ -199,7 +201,7 @@ impl PastTurns {
         let mut books = lock(&self.looked.books);
         books.insert(0, (version, Arc::clone(&compiled)));
         books.truncate(KEPT);
-        Ok(Some(Books::Then(compiled)))
+        Ok(Some(BooksOfTurn::Then(compiled)))
     }
 
     /// The smallest change that would have made an entry fire at a turn.

@@ -22,29 +22,29 @@ use rustc_hash::FxHashMap;
 use tokio::sync::{Mutex, watch};
 
 use crate::{
-    bookcase::{Bookcase, Contents},
     lore::{Lore, LoreError},
+    stored_books::{Contents, StoredBooks},
     vaults::VaultKeeper,
 };
 
 /// Books, notes and rules, and the lore compiled from them.
-pub struct Stacks {
+pub struct LoreService {
     /// Books that were named at start; they stand before those of the bookcase.
     mounted: Vec<(Volume, Vec<Binding>)>,
     /// The rules, where the bookcase has none.
     rules: Rules,
     /// What entries are found by meaning with, where nothing else was chosen.
-    own: Option<Arc<Finder>>,
+    own: Option<Arc<EntryFinder>>,
     /// What they are to be found with now; all tenants find alike.
-    finder: Arc<RwLock<Option<Arc<Finder>>>>,
+    finder: Arc<RwLock<Option<Arc<EntryFinder>>>>,
     lore: RwLock<Arc<Lore>>,
     vaults: OnceLock<Arc<dyn VaultKeeper>>,
-    changing: Mutex<Sources>,
+    changing: Mutex<LoreInputs>,
     turns: watch::Sender<u64>,
 }
 
 /// What entries are found by meaning with.
-pub(crate) struct Finder {
+pub(crate) struct EntryFinder {
     pub(crate) embedder: Arc<dyn Embedder>,
     /// How long a turn waits for it; `None` for one that is never waited for.
     pub(crate) patience: Option<Duration>,
@@ -52,7 +52,7 @@ pub(crate) struct Finder {
 
 /// What the lore was compiled from, besides what never changes.
 #[derive(Default)]
-struct Sources {
+struct LoreInputs {
     contents: Contents,
     books: FxHashMap<BookVersion, Arc<Book>>,
     notes: Vec<Arc<Note>>,
@@ -62,7 +62,7 @@ struct Sources {
 
 /// Why the lore could not be brought up to date; the one before stays.
 #[derive(Debug, thiserror::Error)]
-pub enum StacksError {
+pub enum LoreServiceError {
     /// The books cannot be used together.
     #[error(transparent)]
     Lore(#[from] LoreError),
@@ -74,7 +74,7 @@ pub enum StacksError {
     Embed(#[from] EmbedError),
 }
 
-impl Stacks {
+impl LoreService {
     /// Books that were named at start, with whom they follow, and the rules of those who set
     /// none. With an embedder, entries are found by meaning too.
     pub fn new(
@@ -86,7 +86,7 @@ impl Stacks {
         let lore = Lore::new(mounted.iter().cloned(), rules.clone())?;
         let lore = RwLock::new(Arc::new(lore));
         let turns = watch::Sender::new(0);
-        let own = embedder.map(|embedder| Arc::new(Finder { embedder, patience: None }));
+        let own = embedder.map(|embedder| Arc::new(EntryFinder { embedder, patience: None }));
         let finder = Arc::new(RwLock::new(own.clone()));
         let (changing, vaults) = (Mutex::default(), OnceLock::new());
         Ok(Self { mounted, rules, own, finder, lore, vaults, changing, turns })
@@ -98,7 +98,7 @@ impl Stacks {
     pub fn waiting(self, patience: Duration) -> Self {
         let own = self.own.map(|own| {
             let embedder = Arc::clone(&own.embedder);
-            Arc::new(Finder { embedder, patience: Some(patience) })
+            Arc::new(EntryFinder { embedder, patience: Some(patience) })
         });
         Self { finder: Arc::new(RwLock::new(own.clone())), own, ..self }
     }
@@ -114,7 +114,7 @@ impl Stacks {
         self.vaults.get()
     }
 
-    /// Stacks by the same rules without any of the books.
+    /// The same service for another tenant: the same rules, none of the books.
     pub(crate) fn for_another(&self) -> Result<Self, LoreError> {
         let stacks = Self::new([], self.rules.clone(), None)?;
         Ok(Self { own: self.own.clone(), finder: Arc::clone(&self.finder), ..stacks })
@@ -146,22 +146,22 @@ impl Stacks {
     }
 
     /// What entries are to be found by meaning with.
-    fn finder(&self) -> Option<Arc<Finder>> {
+    fn finder(&self) -> Option<Arc<EntryFinder>> {
         self.finder.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Finds entries with another embedder from now on, for all tenants.
-    pub(crate) async fn find_with(&self, finder: Finder) -> Result<(), StacksError> {
+    pub(crate) async fn find_with(&self, finder: EntryFinder) -> Result<(), LoreServiceError> {
         self.exchange(Some(Arc::new(finder))).await
     }
 
     /// Finds entries with what the server was started with.
-    pub(crate) async fn find_with_own(&self) -> Result<(), StacksError> {
+    pub(crate) async fn find_with_own(&self) -> Result<(), LoreServiceError> {
         self.exchange(self.own.clone()).await
     }
 
     /// All lore is embedded first, while turns and changes of books go on.
-    async fn exchange(&self, finder: Option<Arc<Finder>>) -> Result<(), StacksError> {
+    async fn exchange(&self, finder: Option<Arc<EntryFinder>>) -> Result<(), LoreServiceError> {
         let made = match &finder {
             Some(finder) => self.current().vectors_with(finder, None).await?,
             None => LoreVectors::default(),
@@ -173,13 +173,14 @@ impl Stacks {
 
     /// Takes up what others exchanged. Whether entries are found with it already is asked of
     /// the lore.
-    pub(crate) async fn find_alike(&self) -> Result<(), StacksError> {
-        let is_same =
-            |ours: Option<&Arc<Finder>>, theirs: Option<&Arc<Finder>>| match (ours, theirs) {
-                (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
-                (None, None) => true,
-                (Some(_), None) | (None, Some(_)) => false,
-            };
+    pub(crate) async fn find_alike(&self) -> Result<(), LoreServiceError> {
+        let is_same = |ours: Option<&Arc<EntryFinder>>, theirs: Option<&Arc<EntryFinder>>| match (
+            ours, theirs,
+        ) {
+            (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
         let wanted = self.finder();
         if is_same(self.current().finder(), wanted.as_ref()) {
             return Ok(());
@@ -189,18 +190,22 @@ impl Stacks {
     }
 
     /// Prepares what needs the embedder. To be called once before the first turn.
-    pub async fn prepare(&self) -> Result<(), StacksError> {
+    pub async fn prepare(&self) -> Result<(), LoreServiceError> {
         let sources = self.changing.lock().await;
         self.compile(&sources).await
     }
 
     /// Takes up what changed in the bookcase. Returns whether something did.
-    pub async fn refresh(&self, desk: &dyn Desk, tenant: &TenantId) -> Result<bool, StacksError> {
+    pub async fn refresh(
+        &self,
+        desk: &dyn Desk,
+        tenant: &TenantId,
+    ) -> Result<bool, LoreServiceError> {
         let mut sources = self.changing.lock().await;
         if desk.revision(tenant).await? == sources.contents.revision {
             return Ok(false);
         }
-        let case = Bookcase { desk, tenant };
+        let case = StoredBooks { desk, tenant };
         let contents = case.contents().await?;
         let mut books = FxHashMap::default();
         for standing in &contents.books {
@@ -222,7 +227,7 @@ impl Stacks {
         &self,
         notes: Vec<Arc<Note>>,
         fields: Vec<FieldDefinition>,
-    ) -> Result<(), StacksError> {
+    ) -> Result<(), LoreServiceError> {
         let mut sources = self.changing.lock().await;
         sources.notes = notes;
         sources.fields = Some(fields);
@@ -230,22 +235,22 @@ impl Stacks {
     }
 
     /// Takes up the notes of all vaults as they are now.
-    pub async fn set_notes(&self, notes: Vec<Arc<Note>>) -> Result<(), StacksError> {
+    pub async fn set_notes(&self, notes: Vec<Arc<Note>>) -> Result<(), LoreServiceError> {
         let mut sources = self.changing.lock().await;
         sources.notes = notes;
         self.compile(&sources).await
     }
 
-    async fn compile(&self, sources: &Sources) -> Result<(), StacksError> {
+    async fn compile(&self, sources: &LoreInputs) -> Result<(), LoreServiceError> {
         let before = self.current();
         self.compile_after(sources, before.vectors()).await
     }
 
     async fn compile_after(
         &self,
-        sources: &Sources,
+        sources: &LoreInputs,
         vectors: &LoreVectors,
-    ) -> Result<(), StacksError> {
+    ) -> Result<(), LoreServiceError> {
         let mut books = self.mounted.clone();
         for standing in &sources.contents.books {
             if books.iter().any(|(volume, _)| volume.book.id == standing.id) {
@@ -271,7 +276,7 @@ impl Stacks {
     }
 }
 
-impl Stacks {
+impl LoreService {
     /// The title of a source of text.
     pub(crate) fn source_title(&self, source: &Provenance) -> String {
         match source {
@@ -296,7 +301,7 @@ mod tests {
     use loreloom_store::MemoryStore;
 
     use super::*;
-    use crate::bookcase::Maker;
+    use crate::stored_books::Maker;
 
     fn book(id: &str) -> (Volume, Vec<Binding>) {
         let mut book = Book::new(id, id);
@@ -304,17 +309,17 @@ mod tests {
         (Volume::world_info(Arc::new(book)), vec![Binding::Everywhere])
     }
 
-    fn ids(stacks: &Stacks) -> Vec<String> {
+    fn ids(stacks: &LoreService) -> Vec<String> {
         stacks.current().library().books().iter().map(|book| book.id.to_string()).collect()
     }
 
     #[tokio::test]
     async fn the_bookcase_is_taken_up_and_a_turn_keeps_the_lore_it_began_with() {
         let (desk, tenant) = (MemoryStore::default(), TenantId::local());
-        let stacks = Stacks::new([book("named")], Rules::default(), None).unwrap();
+        let stacks = LoreService::new([book("named")], Rules::default(), None).unwrap();
         assert!(!stacks.refresh(&desk, &tenant).await.unwrap());
         let begun = stacks.current();
-        let case = Bookcase { desk: &desk, tenant: &tenant };
+        let case = StoredBooks { desk: &desk, tenant: &tenant };
         let both = vec![book("kept"), book("named")];
         let revision = case.put(both, Maker::Hand, None, Timestamp(1)).await.unwrap();
         assert!(stacks.refresh(&desk, &tenant).await.unwrap());
@@ -327,7 +332,7 @@ mod tests {
 
     #[tokio::test]
     async fn notes_come_and_go() {
-        let stacks = Stacks::new([], Rules::default(), None).unwrap();
+        let stacks = LoreService::new([], Rules::default(), None).unwrap();
         let note = Note::new("", "Bell.md", "Bell");
         stacks.set_notes(vec![Arc::new(note)]).await.unwrap();
         assert_eq!(
@@ -373,19 +378,19 @@ mod tests {
         let make = |name| Arc::new(Listening(name, std::sync::Mutex::default()));
         let (first, second) = (make("first"), make("second"));
         let own: Arc<dyn Embedder> = first.clone();
-        let stacks = Stacks::new([meant("bells")], Rules::default(), Some(own)).unwrap();
+        let stacks = LoreService::new([meant("bells")], Rules::default(), Some(own)).unwrap();
         stacks.prepare().await.unwrap();
         assert_eq!(heard(&first), ["about bells"]);
         let guest = stacks.for_another().unwrap();
         let (desk, tenant) = (MemoryStore::default(), TenantId::from("guest"));
-        let case = Bookcase { desk: &desk, tenant: &tenant };
+        let case = StoredBooks { desk: &desk, tenant: &tenant };
         case.put(vec![meant("boats")], Maker::Hand, None, Timestamp(1)).await.unwrap();
         guest.refresh(&desk, &tenant).await.unwrap();
         assert_eq!(heard(&first), ["about boats"]);
 
         let begun = stacks.current();
         let embedder: Arc<dyn Embedder> = second.clone();
-        stacks.find_with(Finder { embedder, patience: None }).await.unwrap();
+        stacks.find_with(EntryFinder { embedder, patience: None }).await.unwrap();
         assert_eq!(heard(&second), ["about bells"]);
         let mut said = Transcript::default();
         said.add(&Message::new(Role::User, None::<&str>, "bells?"));

@@ -47,7 +47,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// Whose books a turn is decided with.
 #[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum Books {
+#[schema(as = Books)]
+enum PreviewBooks {
     /// Those of its day, with the rules of today.
     #[default]
     Then,
@@ -60,7 +61,7 @@ enum Books {
 struct PreviewBody {
     /// Whose books.
     #[serde(default)]
-    books: Books,
+    books: PreviewBooks,
     // Not `LorePatch` flattened: unknown fields would pass.
     /// Changes of entries of those books, by their ids (RFC 7396).
     #[serde(default)]
@@ -135,8 +136,8 @@ impl Chosen {
                 let run = replay::run(app, caller, run)?;
                 (run.shelf().clone(), Some(Arc::clone(run.lore())))
             }
-            (None, Books::Now) => (now.shelf().clone(), Some(now)),
-            (None, Books::Then) => {
+            (None, PreviewBooks::Now) => (now.shelf().clone(), Some(now)),
+            (None, PreviewBooks::Then) => {
                 let unknown =
                     || Problem::new(Code::Conflict, "the books of the turn were not kept");
                 let mut shelf = shelf_of(app, caller, version).await?.ok_or_else(unknown)?;

@@ -55,7 +55,7 @@ pub struct Shelved {
 
 /// A book, and where it stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct StoredBook {
     /// Its id.
     pub id: BookId,
     /// The revision that last changed it.
@@ -71,14 +71,14 @@ pub struct Contents {
     /// The desk's revision.
     pub revision: u64,
     /// The books, in order.
-    pub books: Vec<Standing>,
+    pub books: Vec<StoredBook>,
     /// The rules, where they were set.
     pub rules: Option<Rules>,
 }
 
 /// The books and rules of one tenant.
 #[derive(Clone, Copy)]
-pub struct Bookcase<'a> {
+pub struct StoredBooks<'a> {
     /// Where they are kept.
     pub desk: &'a dyn Desk,
     /// Whose they are.
@@ -87,7 +87,7 @@ pub struct Bookcase<'a> {
 
 /// Why the bookcase could not do as asked.
 #[derive(Debug, thiserror::Error)]
-pub enum BookcaseError {
+pub enum StoredBooksError {
     /// The book is not there.
     #[error("there is no book `{id}`")]
     NoBook {
@@ -99,7 +99,7 @@ pub enum BookcaseError {
     Store(#[from] StoreError),
 }
 
-impl Bookcase<'_> {
+impl StoredBooks<'_> {
     /// What stands in it.
     pub async fn contents(&self) -> Result<Contents, StoreError> {
         let revision = self.desk.revision(self.tenant).await?;
@@ -109,7 +109,7 @@ impl Bookcase<'_> {
                 contents.rules = Some(read(&item)?);
             } else if let Some(id) = item.key.strip_prefix(BOOKS) {
                 let (id, revision) = (BookId::from(id), item.revision);
-                contents.books.push(Standing { id, revision, shelved: read(&item)? });
+                contents.books.push(StoredBook { id, revision, shelved: read(&item)? });
             }
         }
         contents.books.sort_by_key(|book| book.shelved.place);
@@ -117,13 +117,13 @@ impl Bookcase<'_> {
     }
 
     /// One book.
-    pub async fn find(&self, id: &BookId) -> Result<Standing, BookcaseError> {
+    pub async fn find(&self, id: &BookId) -> Result<StoredBook, StoredBooksError> {
         let found = self.contents().await?.books.into_iter().find(|book| book.id == *id);
-        found.ok_or_else(|| BookcaseError::NoBook { id: id.clone() })
+        found.ok_or_else(|| StoredBooksError::NoBook { id: id.clone() })
     }
 
     /// A book's text.
-    pub async fn book(&self, standing: &Standing) -> Result<Book, StoreError> {
+    pub async fn book(&self, standing: &StoredBook) -> Result<Book, StoreError> {
         let version = standing.shelved.version;
         let book = self.desk.book(self.tenant, version).await?;
         book.ok_or_else(|| StoreError::Damaged {
@@ -167,8 +167,8 @@ impl Bookcase<'_> {
         seen: Option<u64>,
         now: Timestamp,
         arrange: impl FnOnce(&mut Shelved) + Send,
-    ) -> Result<u64, BookcaseError> {
-        let Standing { mut shelved, .. } = self.find(id).await?;
+    ) -> Result<u64, StoredBooksError> {
+        let StoredBook { mut shelved, .. } = self.find(id).await?;
         arrange(&mut shelved);
         Ok(self.desk.change(self.tenant, &[change(id, Some(&shelved))?], seen, now).await?)
     }
@@ -179,7 +179,7 @@ impl Bookcase<'_> {
         id: &BookId,
         seen: Option<u64>,
         now: Timestamp,
-    ) -> Result<u64, BookcaseError> {
+    ) -> Result<u64, StoredBooksError> {
         self.find(id).await?;
         Ok(self.desk.change(self.tenant, &[change(id, None)?], seen, now).await?)
     }
@@ -204,7 +204,7 @@ fn change(id: &BookId, shelved: Option<&Shelved>) -> Result<Change, StoreError> 
     Ok(Change { key: format!("{BOOKS}{id}"), value: shelved.map(written).transpose()? })
 }
 
-impl Standing {
+impl StoredBook {
     /// The book as a volume.
     pub fn volume(&self, book: Arc<Book>) -> Volume {
         Volume { book, dialect: self.shelved.dialect }
@@ -243,7 +243,7 @@ mod tests {
     #[tokio::test]
     async fn a_book_is_put_in_arranged_replaced_taken_out_and_brought_back() {
         let (desk, tenant) = (MemoryStore::default(), TenantId::local());
-        let case = Bookcase { desk: &desk, tenant: &tenant };
+        let case = StoredBooks { desk: &desk, tenant: &tenant };
         let here = vec![Binding::Everywhere];
         let two = vec![(volume("z", "one"), here.clone()), (volume("a", "two"), here)];
         assert_eq!(case.put(two, Maker::Import, Some(0), Timestamp(1)).await.unwrap(), 1);

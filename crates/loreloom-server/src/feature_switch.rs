@@ -20,7 +20,7 @@ use crate::{
     connections::{Connection, Connections},
     events::Happened,
     features::{Feature, FeatureChoice, Features},
-    stacks::{Finder, Stacks},
+    lore_service::{EntryFinder, LoreService},
     turn::Choosing,
 };
 
@@ -46,7 +46,7 @@ impl Default for Started {
 /// The features as they were taken up last.
 #[derive(Default)]
 pub(crate) struct LiveFeatures {
-    taken: RwLock<Vec<(Feature, Taken)>>,
+    taken: RwLock<Vec<(Feature, SwitchedFeature)>>,
     /// Told whenever one changes.
     changed: watch::Sender<()>,
     /// Embedders are exchanged one after the other.
@@ -55,14 +55,14 @@ pub(crate) struct LiveFeatures {
 
 /// What was taken up for a feature, and what came of it.
 #[derive(Clone)]
-struct Taken {
-    wanted: Wanted,
-    outcome: Outcome,
+struct SwitchedFeature {
+    wanted: FeatureTarget,
+    outcome: FeatureOutcome,
 }
 
 /// What a feature is to ask.
 #[derive(Clone, Default)]
-struct Wanted {
+struct FeatureTarget {
     choice: Option<FeatureChoice>,
     /// Its connection, if there is one.
     connection: Option<Arc<Connection>>,
@@ -70,7 +70,7 @@ struct Wanted {
     configured: bool,
 }
 
-impl Wanted {
+impl FeatureTarget {
     /// Whether that is the same model of the same connection. One that was exchanged has its
     /// name still.
     fn is_same(&self, other: &Self) -> bool {
@@ -84,7 +84,7 @@ impl Wanted {
 }
 
 #[derive(Clone)]
-enum Outcome {
+enum FeatureOutcome {
     /// It works, or nothing is asked.
     Works,
     /// It is being taken up; meanwhile this works.
@@ -105,25 +105,25 @@ pub(crate) struct FeaturesNow {
 }
 
 impl LiveFeatures {
-    fn of(&self, feature: Feature) -> Option<Taken> {
+    fn of(&self, feature: Feature) -> Option<SwitchedFeature> {
         let taken = self.taken.read().unwrap_or_else(PoisonError::into_inner);
         taken.iter().find(|(one, _)| *one == feature).map(|(_, taken)| taken.clone())
     }
 
-    fn set(&self, feature: Feature, wanted: Wanted, outcome: Outcome) {
-        if let Outcome::Fails(reason) = &outcome {
+    fn set(&self, feature: Feature, wanted: FeatureTarget, outcome: FeatureOutcome) {
+        if let FeatureOutcome::Fails(reason) = &outcome {
             tracing::warn!(%feature, %reason, "a feature cannot be used");
         }
         let mut all = self.taken.write().unwrap_or_else(PoisonError::into_inner);
         all.retain(|(one, _)| *one != feature);
-        all.push((feature, Taken { wanted, outcome }));
+        all.push((feature, SwitchedFeature { wanted, outcome }));
         drop(all);
         self.changed.send_replace(());
     }
 
     fn is_pending(&self) -> bool {
         let taken = self.taken.read().unwrap_or_else(PoisonError::into_inner);
-        taken.iter().any(|(_, taken)| matches!(taken.outcome, Outcome::Pending(_)))
+        taken.iter().any(|(_, taken)| matches!(taken.outcome, FeatureOutcome::Pending(_)))
     }
 
     /// Waits until nothing is being taken up.
@@ -144,7 +144,7 @@ pub(crate) struct FeatureSwitch {
     pub(crate) configured: Arc<Connections>,
     pub(crate) memory: Option<Arc<MemoryService>>,
     pub(crate) choosing: Option<Arc<Choosing>>,
-    pub(crate) lore: Arc<Stacks>,
+    pub(crate) lore: Arc<LoreService>,
     /// The context size of models that state none.
     pub(crate) context: Tokens,
     pub(crate) announcements: Announcements,
@@ -175,14 +175,16 @@ impl FeatureSwitch {
             }
         }
         for feature in Feature::ASKING {
-            let Some(Taken { wanted, outcome }) = self.state.of(feature) else { continue };
+            let Some(SwitchedFeature { wanted, outcome }) = self.state.of(feature) else {
+                continue;
+            };
             *now.working.of_mut(feature) = match outcome {
-                Outcome::Works => wanted.choice,
-                Outcome::Pending(before) => {
+                FeatureOutcome::Works => wanted.choice,
+                FeatureOutcome::Pending(before) => {
                     now.pending.push(feature.name());
                     before
                 }
-                Outcome::Fails(reason) => {
+                FeatureOutcome::Fails(reason) => {
                     now.problems.push(fails(feature, &reason));
                     None
                 }
@@ -195,11 +197,11 @@ impl FeatureSwitch {
     /// such a one: whoever wrote the file is there to mend it.
     pub(crate) fn configured_problems(&self) -> Vec<String> {
         let taken = self.state.taken.read().unwrap_or_else(PoisonError::into_inner);
-        let problem = |(feature, taken): &(Feature, Taken)| match &taken.outcome {
-            Outcome::Fails(reason) if taken.wanted.configured => {
+        let problem = |(feature, taken): &(Feature, SwitchedFeature)| match &taken.outcome {
+            FeatureOutcome::Fails(reason) if taken.wanted.configured => {
                 Some(format!("the feature `{feature}`: {reason}"))
             }
-            Outcome::Fails(_) | Outcome::Works | Outcome::Pending(_) => None,
+            FeatureOutcome::Fails(_) | FeatureOutcome::Works | FeatureOutcome::Pending(_) => None,
         };
         taken.iter().filter_map(problem).collect()
     }
@@ -219,7 +221,7 @@ impl FeatureSwitch {
             let connection = choice.as_ref().map(FeatureChoice::connection);
             let connection = connection.and_then(|name| connections.named(name).ok()).cloned();
             let configured = set.of(feature).is_none();
-            let wanted = Wanted { choice, connection, configured };
+            let wanted = FeatureTarget { choice, connection, configured };
             let before = self.state.of(feature);
             let known = before.as_ref().map(|taken| taken.wanted.clone()).unwrap_or_default();
             if !known.is_same(&wanted) {
@@ -228,7 +230,12 @@ impl FeatureSwitch {
         }
     }
 
-    fn take_up_feature(self: &Arc<Self>, feature: Feature, wanted: Wanted, before: Option<Taken>) {
+    fn take_up_feature(
+        self: &Arc<Self>,
+        feature: Feature,
+        wanted: FeatureTarget,
+        before: Option<SwitchedFeature>,
+    ) {
         let taken = match feature {
             // Every request looks the writer up.
             Feature::Writer => Ok(()),
@@ -236,11 +243,11 @@ impl FeatureSwitch {
             Feature::Selector => self.employ_selector(&wanted),
             Feature::Embedder => return self.begin_exchange(wanted, before),
         };
-        let outcome = taken.map_or_else(Outcome::Fails, |()| Outcome::Works);
+        let outcome = taken.map_or_else(FeatureOutcome::Fails, |()| FeatureOutcome::Works);
         self.state.set(feature, wanted, outcome);
     }
 
-    fn employ_extractor(&self, wanted: &Wanted) -> Result<(), String> {
+    fn employ_extractor(&self, wanted: &FeatureTarget) -> Result<(), String> {
         let Some(memory) = &self.memory else { return Ok(()) };
         let employed = wanted.asked().map(|asked| {
             let (connection, model) = asked?;
@@ -258,7 +265,7 @@ impl FeatureSwitch {
         Ok(())
     }
 
-    fn employ_selector(&self, wanted: &Wanted) -> Result<(), String> {
+    fn employ_selector(&self, wanted: &FeatureTarget) -> Result<(), String> {
         let Some(choosing) = &self.choosing else { return Ok(()) };
         let model = wanted.asked().map(|asked| {
             let (connection, model) = asked?;
@@ -270,13 +277,13 @@ impl FeatureSwitch {
     }
 
     /// Exchanges the embedder beside everything else: it has to be asked for all lore.
-    fn begin_exchange(self: &Arc<Self>, wanted: Wanted, before: Option<Taken>) {
+    fn begin_exchange(self: &Arc<Self>, wanted: FeatureTarget, before: Option<SwitchedFeature>) {
         let working = before.and_then(|taken| match taken.outcome {
-            Outcome::Works => taken.wanted.choice,
-            Outcome::Pending(working) => working,
-            Outcome::Fails(_) => None,
+            FeatureOutcome::Works => taken.wanted.choice,
+            FeatureOutcome::Pending(working) => working,
+            FeatureOutcome::Fails(_) => None,
         });
-        self.state.set(Feature::Embedder, wanted.clone(), Outcome::Pending(working));
+        self.state.set(Feature::Embedder, wanted.clone(), FeatureOutcome::Pending(working));
         let this = Arc::clone(self);
         self.tasks.spawn(async move {
             tokio::select! {
@@ -286,7 +293,7 @@ impl FeatureSwitch {
         });
     }
 
-    async fn exchange(&self, wanted: Wanted) {
+    async fn exchange(&self, wanted: FeatureTarget) {
         let features = &self.state;
         let _one_at_a_time = features.exchanging.lock().await;
         let is_wanted =
@@ -295,9 +302,9 @@ impl FeatureSwitch {
         if !is_wanted() {
             return;
         }
-        let mut outcome = Outcome::Works;
+        let mut outcome = FeatureOutcome::Works;
         if let Err(reason) = self.find_with(&wanted).await {
-            outcome = Outcome::Fails(reason);
+            outcome = FeatureOutcome::Fails(reason);
             if let Err(error) = self.lore.find_with_own().await {
                 tracing::warn!(%error, "the embedder stays as it was");
             }
@@ -310,21 +317,21 @@ impl FeatureSwitch {
     }
 
     /// Finds entries with what is wanted, or with the server's own where nothing is.
-    async fn find_with(&self, wanted: &Wanted) -> Result<(), String> {
+    async fn find_with(&self, wanted: &FeatureTarget) -> Result<(), String> {
         let found = match wanted.asked() {
             None => self.lore.find_with_own().await,
             Some(asked) => {
                 let (connection, model) = asked?;
                 let embedder = connection.questions()?.embedder(model).await?;
                 let patience = Some(self.configured.start().patience);
-                self.lore.find_with(Finder { embedder, patience }).await
+                self.lore.find_with(EntryFinder { embedder, patience }).await
             }
         };
         found.map_err(|error| error.to_string())
     }
 }
 
-impl Wanted {
+impl FeatureTarget {
     /// The connection and the model to ask; `None` if nobody is.
     fn asked(&self) -> Option<Result<(&Connection, Option<&str>), String>> {
         let choice = self.choice.as_ref()?;

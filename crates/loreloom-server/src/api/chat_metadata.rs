@@ -20,7 +20,7 @@ use super::{
     problem::Problem,
     tags::{IfMatch, Tagged},
 };
-use crate::{app::App, events::Happened, labels::Label};
+use crate::{app::App, chat_metadata::Label, events::Happened};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(rename)).routes(routes!(delete)).routes(routes!(hide))

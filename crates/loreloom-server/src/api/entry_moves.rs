@@ -20,7 +20,7 @@ use super::{
     problem::Problem,
     tags::{IfMatch, Tagged},
 };
-use crate::{app::App, bookcase::Standing, moving};
+use crate::{app::App, entry_moves, stored_books::StoredBook};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(carry))
@@ -93,7 +93,7 @@ impl Move {
     /// Moves the selected entries of the books before the last one into the last one.
     fn carry_out(
         &self,
-        books: &mut [(Standing, Book)],
+        books: &mut [(StoredBook, Book)],
         selected: &[(BookId, Vec<EntryId>)],
     ) -> MoveDone {
         let mut done = MoveDone::default();
@@ -140,11 +140,11 @@ impl Move {
         let gone: FxHashSet<EntryId> = going.iter().map(|entry| entry.id.clone()).collect();
         let was: Vec<(EntryId, String)> =
             going.iter().map(|entry| (entry.id.clone(), entry.title().to_owned())).collect();
-        let crossed = moving::crossed(source, going, into);
-        moving::put_folders(into, crossed.folders);
+        let crossed = entry_moves::crossed(source, going, into);
+        entry_moves::put_folders(into, crossed.folders);
         for ((id, title), entry) in was.into_iter().zip(crossed.entries) {
             let becomes = free_id(into);
-            moving::put(into, entry, becomes.clone());
+            entry_moves::put(into, entry, becomes.clone());
             done.moved.push(Moved { id, from: source.id.clone(), title, becomes });
         }
         done.losses.extend(crossed.losses);
@@ -180,7 +180,7 @@ async fn carry(
     books.retain(|book| *book != wanted.into);
     books.push(wanted.into.clone());
     let dry_run = wanted.dry_run;
-    let change = |books: &mut [(Standing, Book)]| Ok(wanted.carry_out(books, &selected));
+    let change = |books: &mut [(StoredBook, Book)]| Ok(wanted.carry_out(books, &selected));
     let done = if dry_run {
         editing.rehearsed(&seen, &books, change).await?
     } else {
