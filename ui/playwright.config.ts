@@ -7,6 +7,8 @@ const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
 
 export default defineConfig({
   testDir: './tests',
+  // `*.test.ts` are unit tests, which vitest runs.
+  testMatch: '*.spec.ts',
   outputDir: '../target/ui/results',
   globalSetup: './tests/server.ts',
   // One server with one story: what a test changes, the next would see.

@@ -1,5 +1,5 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
-import { defineConfig } from 'vite';
+import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   plugins: [svelte()],
@@ -19,4 +19,9 @@ export default defineConfig({
     },
   },
   server: { proxy: { '/api': 'http://127.0.0.1:8686', '/v1': 'http://127.0.0.1:8686' } },
+  test: {
+    // Browser tests are `tests/*.spec.ts` and run in Playwright.
+    include: ['src/**/*.test.ts', 'tests/**/*.test.ts'],
+    setupFiles: ['src/test-setup.ts'],
+  },
 });

@@ -2,7 +2,7 @@
 
 use loreloom_core::ids::TenantId;
 use loreloom_ports::history::archive::{Archive, export, import};
-use loreloom_store::MemoryStore;
+use loreloom_store::InMemoryStore;
 
 /// Any bytes as an archive, into a store and out of it twice.
 pub fn chat_archive(bytes: &[u8]) -> bool {
@@ -22,7 +22,7 @@ pub fn chat_archive(bytes: &[u8]) -> bool {
 
 /// What a new store gives back; `None` if it refuses the chat, which must leave nothing.
 async fn told(archive: &Archive) -> Option<Archive> {
-    let (store, tenant) = (MemoryStore::default(), TenantId::local());
+    let (store, tenant) = (InMemoryStore::default(), TenantId::local());
     if import(&store, &tenant, archive).await.is_err() {
         return None;
     }

@@ -1,5 +1,8 @@
 import { mount } from 'svelte';
+import './styles/tokens.css';
 import './app.css';
+import './styles/controls.css';
+import './styles/surfaces.css';
 import App from './App.svelte';
 import { key } from './lib/key';
 import { live } from './lib/live.svelte';

@@ -74,7 +74,7 @@ impl Editing {
 #[cfg(test)]
 mod tests {
     use loreloom_core::{ids::ChatId, units::Timestamp};
-    use loreloom_store::MemoryStore;
+    use loreloom_store::InMemoryStore;
 
     use super::*;
 
@@ -82,7 +82,7 @@ mod tests {
     /// from: a new change is kept before it on the path, and must hold all the same.
     #[tokio::test]
     async fn a_change_holds_where_the_story_was_changed_further_on_before() {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        let store: Arc<dyn Store> = Arc::new(InMemoryStore::default());
         let (tenant, chat) = (TenantId::local(), ChatId::from("tale"));
         store.open_chat(&tenant, &chat, "Tale", Timestamp(1)).await.unwrap();
         let said = [(Role::User, "A bell?"), (Role::Assistant, "Cracked.")];

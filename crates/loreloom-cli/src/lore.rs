@@ -10,12 +10,11 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use loreloom_core::{
     book::Book,
-    cards::CardMode,
-    library::{Binding, Dialect, Shelf, Volume},
+    dialects::{cards::CardMode, vault::Note},
+    library::{Binding, Dialect, LibrarySource, Volume},
     regex_script::RegexScript,
     rules::{Profile, Rules},
     turn::{Near, Transcript},
-    vault::Note,
     wrap::WrapFormat,
 };
 use loreloom_formats::{ImportOptions, Imported, Limits, Severity, dialect_of, import};
@@ -200,13 +199,13 @@ impl LoreArguments {
     }
 
     /// The books, notes and rules these arguments name.
-    pub(crate) fn shelf(&self) -> anyhow::Result<Shelf> {
+    pub(crate) fn library_source(&self) -> anyhow::Result<LibrarySource> {
         let mut rules = self.rules()?;
         let notes = match self.vaults()? {
             Some(mut vaults) => loaded(&mut vaults, &mut rules)?,
             None => Vec::new(),
         };
-        Ok(Shelf { volumes: self.rules.volumes(self.books()?), notes, rules })
+        Ok(LibrarySource { volumes: self.rules.volumes(self.books()?), notes, rules })
     }
 
     /// The vaults these arguments name.
@@ -276,8 +275,8 @@ pub(crate) fn load_books(paths: &[PathBuf]) -> anyhow::Result<Vec<Arc<Book>>> {
 }
 
 impl RulesArguments {
-    /// Lorebooks and vaults as a shelf: what is a folder is a vault.
-    pub(crate) fn shelf(&self, paths: &[PathBuf]) -> anyhow::Result<Shelf> {
+    /// Lorebooks and vaults as a source: what is a folder is a vault.
+    pub(crate) fn library_source(&self, paths: &[PathBuf]) -> anyhow::Result<LibrarySource> {
         let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
             paths.iter().cloned().partition(|path| path.is_dir());
         let mut rules = self.rules()?;
@@ -285,7 +284,7 @@ impl RulesArguments {
             Some(mut vaults) => loaded(&mut vaults, &mut rules)?,
             None => Vec::new(),
         };
-        Ok(Shelf { volumes: self.volumes(load_books(&files)?), notes, rules })
+        Ok(LibrarySource { volumes: self.volumes(load_books(&files)?), notes, rules })
     }
 
     fn dialect(&self) -> DialectName {

@@ -7,7 +7,7 @@ use loreloom_llm::{
     offline::OfflineModel,
     secret::Secret,
 };
-use loreloom_memory::{hardware::Hardware, service::ModelUse};
+use loreloom_memory::{model_profile::ModelProfile, service::ModelUse};
 use loreloom_ports::ChatModel;
 
 /// How a model is spoken to.
@@ -89,7 +89,7 @@ impl ModelArguments {
         };
         ModelUse {
             connection: self.url.as_str().into(),
-            hardware: Hardware::of(source, None),
+            profile: ModelProfile::of(source, None),
             at_once: if self.api == Api::Ollama { 1 } else { 4 },
             context: loreloom_core::units::Tokens(self.model_context),
         }

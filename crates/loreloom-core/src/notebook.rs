@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 pub use self::cutting::NoteCutter;
 use crate::{
     chat::Role,
+    dialects::vault::NotePosition,
     place::{Injection, Place, Provenance},
     tokens::TokenCounter,
     units::Depth,
-    vault::NotePosition,
 };
 
 /// The slots under which notebooks stand in a prompt's report.

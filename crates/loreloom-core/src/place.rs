@@ -37,6 +37,13 @@ pub enum Place {
     Slot(String),
 }
 
+impl Place {
+    /// The depth inside the chat, if it is there.
+    pub fn depth(&self) -> Option<Depth> {
+        if let Self::AtDepth(depth) = self { Some(*depth) } else { None }
+    }
+}
+
 /// The slot that card books go to. Its texts stay messages of their own, each in its role.
 pub const LOREBOOK_SLOT: &str = "lorebook";
 

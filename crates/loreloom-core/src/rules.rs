@@ -3,11 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cards::CardRules,
+    dialects::{
+        cards::CardRules,
+        vault::{FieldDefinition, SelectionRules, VaultRules},
+        worldinfo::{Quirks, WorldInfoRules},
+    },
     notebook::NotebookRules,
     regex_script::RegexScript,
-    vault::{FieldDefinition, SelectionRules, VaultRules},
-    worldinfo::{Quirks, WorldInfoRules},
     wrap::WrapFormat,
 };
 

@@ -1,4 +1,4 @@
-//! Sorting by a comparison that may have no answer.
+//! Sorting as JavaScript does, where lore depends on it.
 //!
 //! JavaScript takes "not a number" for "equal", which makes such comparisons inconsistent;
 //! Rust's sorts may panic on them. Lore files do hold entries without an order, so those
@@ -41,6 +41,12 @@ fn first_run<T>(items: &mut [T], compare: &impl Fn(&T, &T) -> Ordering) -> usize
         items[..length].reverse();
     }
     length
+}
+
+/// The array index that JavaScript takes a property's name for.
+pub(crate) fn array_index(name: &str) -> Option<u32> {
+    let number: u32 = name.parse().ok()?;
+    (number != u32::MAX && number.to_string() == name).then_some(number)
 }
 
 #[cfg(test)]

@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    cache_placement::{Ledger, LedgerDelta},
+    dialects::vault::{VaultDelta, VaultState},
     ids::{EntryId, MessageId},
     macros::{VariableChanges, Variables},
     notebook::{Notebooks, NotebooksDelta},
-    stable::{Ledger, LedgerDelta},
     turn::{StoryContext, VaultContext},
     units::MessageCount,
-    vault::{VaultDelta, VaultState},
 };
 
 /// A sticky or cooldown effect that is running.

@@ -7,7 +7,7 @@
 
 use loreloom_core::{
     book::{Book, Entry, Gates},
-    cards::{Chain, Grammar, split},
+    dialects::cards::{Chain, Grammar, split},
     library::Dialect,
 };
 

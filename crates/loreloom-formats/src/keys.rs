@@ -1,7 +1,7 @@
 //! Keys written as one text, and ids.
 
 /// Splits a list of keys at its commas, as arguments of decorators are split.
-pub(crate) use loreloom_core::cards::list as split;
+pub(crate) use loreloom_core::dialects::cards::list as split;
 use loreloom_core::{
     book::{Entry, Key, OriginalId},
     digest::Hasher,

@@ -6,7 +6,7 @@
 use loreloom_core::{chat::Role, prompt::PromptMessage};
 
 use crate::{
-    pass::{Answers, Need, Purpose, Question, Script},
+    pass::{Answers, ModelQuestion, Need, Purpose, Script},
     tiers::together,
 };
 use loreloom_ports::{ChatModel, ChatReply, ChatRequest, Embedder, ModelError};
@@ -54,7 +54,7 @@ pub async fn drive<T>(
 }
 
 /// Asks, with the form of the answer where it has one and the model's server knows forms.
-async fn answer(question: &Question, model: &dyn ChatModel) -> Result<ChatReply, ModelError> {
+async fn answer(question: &ModelQuestion, model: &dyn ChatModel) -> Result<ChatReply, ModelError> {
     let asked = request(question);
     match model.complete(&asked).await {
         Err(ModelError::Refused { status, .. })
@@ -66,7 +66,7 @@ async fn answer(question: &Question, model: &dyn ChatModel) -> Result<ChatReply,
     }
 }
 
-fn request(question: &Question) -> ChatRequest {
+fn request(question: &ModelQuestion) -> ChatRequest {
     ChatRequest {
         messages: vec![PromptMessage {
             role: Role::User,
@@ -146,8 +146,8 @@ mod tests {
         }
     }
 
-    fn question(purpose: Purpose) -> Question {
-        Question { purpose, prompt: String::new(), max_tokens: 1 }
+    fn question(purpose: Purpose) -> ModelQuestion {
+        ModelQuestion { purpose, prompt: String::new(), max_tokens: 1 }
     }
 
     fn pass(script: &mut Script<'_>) -> Result<String, Need> {

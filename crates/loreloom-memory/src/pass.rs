@@ -84,7 +84,7 @@ impl Purpose {
 
 /// A question to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct ModelQuestion {
     /// What it is for.
     pub purpose: Purpose,
     /// The prompt.
@@ -97,7 +97,7 @@ pub struct Question {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Need {
     /// A model's reply.
-    Reply(Question),
+    Reply(ModelQuestion),
     /// The vectors of these texts.
     Vectors(Vec<String>),
 }
@@ -125,7 +125,7 @@ impl<'answers> Script<'answers> {
     }
 
     /// The reply to the next question; `None` if the model gave none.
-    pub fn ask(&mut self, question: Question) -> Result<Option<&'answers str>, Need> {
+    pub fn ask(&mut self, question: ModelQuestion) -> Result<Option<&'answers str>, Need> {
         let Some(reply) = self.answers.replies.get(self.used) else {
             return Err(Need::Reply(question));
         };
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_pass_stops_where_an_answer_is_missing_and_goes_on_when_it_is_there() {
-        let question = |text: &str| Question {
+        let question = |text: &str| ModelQuestion {
             purpose: Purpose::Update,
             prompt: text.to_owned(),
             max_tokens: 20,

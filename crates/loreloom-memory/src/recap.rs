@@ -3,7 +3,7 @@
 use loreloom_core::chat::PathItem;
 
 use crate::{
-    pass::{Need, Purpose, Question, Script},
+    pass::{ModelQuestion, Need, Purpose, Script},
     window::lines,
 };
 
@@ -21,9 +21,9 @@ pub fn away_hours(
 }
 
 /// The question for a recap of the newest messages.
-pub fn prompt_for(messages: &[PathItem], summary: Option<&str>) -> Question {
+pub fn prompt_for(messages: &[PathItem], summary: Option<&str>) -> ModelQuestion {
     let before = summary.map(|text| format!("The story so far:\n{text}\n\n")).unwrap_or_default();
-    Question {
+    ModelQuestion {
         purpose: Purpose::Recap,
         prompt: format!(
             "A reader comes back to this story after a break. Remind them in three to five \

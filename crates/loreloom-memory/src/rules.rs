@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::Words;
+use crate::text::TextRules;
 
 /// What becomes of memories that a consolidation merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,18 +16,6 @@ pub enum Merged {
     Retired,
     /// They are gone.
     Overwritten,
-}
-
-/// How the replies of models are read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reading {
-    /// What is meant is read: a tag may be indented, a pair may stand behind a bullet, `None.`
-    /// is no value, and what is no markup is not taken for it.
-    #[default]
-    Tolerant,
-    /// Only what keeps to the form. What does not is passed over, or read to the letter.
-    Strict,
 }
 
 /// Which slots the unified block replaces.
@@ -94,17 +82,8 @@ pub struct Rules {
     /// A model may also say that a candidate contradicts a stored memory: both are kept, each
     /// with the other's name. What a reply contradicts is kept too.
     pub keep_contradictions: bool,
-    /// Which letters make words and names.
-    pub words: Words,
-    /// How the replies of models are read.
-    pub reading: Reading,
-    /// Feelings are told where a name occurs at all, inside another word too, and a pair whose
-    /// feelings are gone is told with none.
-    pub loose_pairs: bool,
-    /// Nothing takes more than its budget. Else the best memories of some kinds and the last
-    /// part of a profile stay whole whatever they take, and marks of hearsay are not counted,
-    /// while hearsay that is left out is.
-    pub strict_budgets: bool,
+    /// How texts are read, compared and cut.
+    pub text: TextRules,
 }
 
 impl Default for Rules {
@@ -132,10 +111,7 @@ impl Default for Rules {
             repeated_scene_ends: true,
             ledger_expires: true,
             keep_contradictions: true,
-            words: Words::All,
-            reading: Reading::Tolerant,
-            loose_pairs: false,
-            strict_budgets: true,
+            text: TextRules::Tolerant,
         }
     }
 }
@@ -169,10 +145,7 @@ impl Rules {
             repeated_scene_ends: false,
             ledger_expires: false,
             keep_contradictions: false,
-            words: Words::Ascii,
-            reading: Reading::Strict,
-            loose_pairs: true,
-            strict_budgets: false,
+            text: TextRules::Literal,
         }
     }
 

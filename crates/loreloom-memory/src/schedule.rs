@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use loreloom_core::chat::{GenerationType, PathItem, Role};
+use loreloom_core::chat::{PathItem, Role};
 
 use crate::{
     record::Scene,
@@ -43,20 +43,6 @@ pub fn at_once(chat: &[PathItem]) -> Extraction {
         longterm: window(LONG_TERM),
         arcs: window(ARCS),
         cutoff: stable_cutoff(chat),
-    }
-}
-
-/// Whether a generation moves the story on. Another version or more of the same reply,
-/// impersonation and background work do not.
-pub fn advances(generation: GenerationType) -> bool {
-    match generation {
-        GenerationType::Normal => true,
-        GenerationType::Regenerate
-        | GenerationType::Continue
-        | GenerationType::Impersonate
-        | GenerationType::Swipe
-        | GenerationType::Quiet
-        | GenerationType::Edit => false,
     }
 }
 

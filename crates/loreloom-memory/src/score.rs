@@ -4,11 +4,11 @@ use loreloom_core::chat::PathItem;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    hardware::Hardware,
+    model_profile::ModelProfile,
     number::{real, real_time},
-    record::{Entity, Expiration, Kind, Memory, StoryArc, TimeScope},
+    record::{Entity, Expiration, Memory, MemoryKind, StoryArc, TimeScope},
     similarity::{Vectors, cosine},
-    text::{Frequencies, Words, jaccard, keywords, long_words, mentions},
+    text::{Frequencies, TextRules, jaccard, keywords, long_words, mentions},
 };
 use loreloom_ports::MemoryId;
 
@@ -44,32 +44,32 @@ pub fn utility(memory: &Memory, pool: &Frequencies) -> f64 {
 }
 
 /// How much a stored memory of a kind says about a person, if it does not say itself.
-fn usual_persona(kind: Kind) -> f64 {
+fn usual_persona(kind: MemoryKind) -> f64 {
     match kind {
-        Kind::Relationship => 3.0,
-        Kind::Development => 2.0,
-        Kind::Fact
-        | Kind::Preference
-        | Kind::Event
-        | Kind::Scene
-        | Kind::Revelation
-        | Kind::Detail
-        | Kind::Other => 1.0,
+        MemoryKind::Relationship => 3.0,
+        MemoryKind::Development => 2.0,
+        MemoryKind::Fact
+        | MemoryKind::Preference
+        | MemoryKind::Event
+        | MemoryKind::Scene
+        | MemoryKind::Revelation
+        | MemoryKind::Detail
+        | MemoryKind::Other => 1.0,
     }
 }
 
 /// The same for closeness.
-fn usual_intimacy(kind: Kind) -> f64 {
+fn usual_intimacy(kind: MemoryKind) -> f64 {
     match kind {
-        Kind::Preference => 3.0,
-        Kind::Development => 2.0,
-        Kind::Fact
-        | Kind::Relationship
-        | Kind::Event
-        | Kind::Scene
-        | Kind::Revelation
-        | Kind::Detail
-        | Kind::Other => 1.0,
+        MemoryKind::Preference => 3.0,
+        MemoryKind::Development => 2.0,
+        MemoryKind::Fact
+        | MemoryKind::Relationship
+        | MemoryKind::Event
+        | MemoryKind::Scene
+        | MemoryKind::Revelation
+        | MemoryKind::Detail
+        | MemoryKind::Other => 1.0,
     }
 }
 
@@ -89,7 +89,7 @@ pub struct TurnContext<'turn> {
     /// The newest messages, lower-cased.
     pub recent_text: String,
     /// Which letters make words and names.
-    pub words: Words,
+    pub words: TextRules,
 }
 
 impl<'turn> TurnContext<'turn> {
@@ -99,10 +99,10 @@ impl<'turn> TurnContext<'turn> {
         path: &[PathItem],
         registry: &'turn [Entity],
         arcs: &'turn [StoryArc],
-        hardware: Hardware,
+        profile: ModelProfile,
         memories: &[Memory],
         vectors: &Vectors,
-        words: Words,
+        words: TextRules,
     ) -> Self {
         const NEWEST: usize = 2;
         const RECENT: usize = 4;
@@ -121,7 +121,7 @@ impl<'turn> TurnContext<'turn> {
             mentions: mentions(last(NEWEST), words),
             registry,
             arcs: arcs.iter().filter(|arc| !arc.resolved).map(|arc| arc.content.as_str()).collect(),
-            turn_weight: hardware.turn_weight(),
+            turn_weight: profile.turn_weight(),
             likeness,
             recent_text: last(RECENT).collect::<Vec<_>>().join("\n").to_lowercase(),
             words,
@@ -161,7 +161,8 @@ fn named_share(memory: &Memory, turn: &TurnContext<'_>) -> f64 {
         entity.names().any(|name| {
             let name = name.to_lowercase();
             let by_a_word = |mention: &String| {
-                turn.words == Words::All && name.split_whitespace().any(|word| word == mention)
+                turn.words == TextRules::Tolerant
+                    && name.split_whitespace().any(|word| word == mention)
             };
             turn.mentions.iter().any(|mention| name == *mention || by_a_word(mention))
         })
@@ -191,7 +192,7 @@ fn immediacy(memory: &Memory) -> f64 {
 }
 
 /// At most three hits count: trigger words first, then words of the memory itself.
-fn trigger_bonus(memory: &Memory, pool: &Frequencies, recent: &[String], words: Words) -> f64 {
+fn trigger_bonus(memory: &Memory, pool: &Frequencies, recent: &[String], words: TextRules) -> f64 {
     const MOST_HITS: usize = 3;
     let triggers =
         memory.triggers.iter().filter(|word| is_recent(word, recent, words)).map(|_| 80.0);
@@ -202,15 +203,15 @@ fn trigger_bonus(memory: &Memory, pool: &Frequencies, recent: &[String], words: 
 
 /// Whether a trigger is among recent words. One that a person wrote may have a capital, which
 /// Smart Memory does not expect.
-fn is_recent(trigger: &str, recent: &[String], words: Words) -> bool {
+fn is_recent(trigger: &str, recent: &[String], words: TextRules) -> bool {
     match words {
-        Words::All => recent.contains(&trigger.to_lowercase()),
-        Words::Ascii => recent.iter().any(|word| word == trigger),
+        TextRules::Tolerant => recent.contains(&trigger.to_lowercase()),
+        TextRules::Literal => recent.iter().any(|word| word == trigger),
     }
 }
 
 /// Whether recent text brings a memory to mind.
-pub fn is_triggered(memory: &Memory, recent: &[String], words: Words) -> bool {
+pub fn is_triggered(memory: &Memory, recent: &[String], words: TextRules) -> bool {
     memory.triggers.iter().any(|word| is_recent(word, recent, words))
         || keywords(&memory.content, words).iter().any(|word| recent.contains(word))
 }
@@ -218,13 +219,13 @@ pub fn is_triggered(memory: &Memory, recent: &[String], words: Words) -> bool {
 /// The keyword frequencies of a pool of memories.
 pub fn frequencies<'memory>(
     pool: impl IntoIterator<Item = &'memory Memory>,
-    words: Words,
+    words: TextRules,
 ) -> Frequencies {
     Frequencies::of(pool.into_iter().map(|memory| memory.content.as_str()), words)
 }
 
 /// Memories by utility within their own pool, best first; ties newest first.
-pub fn prioritize<'memory>(memories: &[&'memory Memory], words: Words) -> Vec<&'memory Memory> {
+pub fn prioritize<'memory>(memories: &[&'memory Memory], words: TextRules) -> Vec<&'memory Memory> {
     let pool = frequencies(memories.iter().copied(), words);
     sorted_by(memories, |memory| utility(memory, &pool))
 }
@@ -234,7 +235,7 @@ pub fn prioritize<'memory>(memories: &[&'memory Memory], words: Words) -> Vec<&'
 pub fn order_for_turn<'memory>(
     memories: &[&'memory Memory],
     turn: &TurnContext<'_>,
-    floor: &[Kind],
+    floor: &[MemoryKind],
 ) -> Vec<&'memory Memory> {
     let recent = long_words(&turn.recent_text, turn.words);
     let pool = frequencies(memories.iter().copied(), turn.words);
@@ -244,7 +245,7 @@ pub fn order_for_turn<'memory>(
 }
 
 /// Moves the best of each kind to the front; among themselves they keep their order.
-fn raise_best(sorted: &mut Vec<&Memory>, kinds: &[Kind]) {
+fn raise_best(sorted: &mut Vec<&Memory>, kinds: &[MemoryKind]) {
     let mut open = kinds.to_vec();
     let (raised, others): (Vec<&Memory>, Vec<&Memory>) = sorted.drain(..).partition(|memory| {
         let wanted = open.iter().position(|kind| *kind == memory.kind);
@@ -271,11 +272,11 @@ fn sorted_by<'memory>(
 /// The best memory of each of these kinds; a kind named twice gets its two best.
 pub fn protected<'memory>(
     memories: &[&'memory Memory],
-    kinds: &[Kind],
-    words: Words,
+    kinds: &[MemoryKind],
+    words: TextRules,
 ) -> Vec<&'memory Memory> {
     let mut sorted = prioritize(memories, words);
-    let mut best = |kind: &Kind| {
+    let mut best = |kind: &MemoryKind| {
         let at = sorted.iter().position(|memory| memory.kind == *kind)?;
         Some(sorted.remove(at))
     };
@@ -286,7 +287,7 @@ pub fn protected<'memory>(
 pub fn trim_by_priority<'memory>(
     memories: &[&'memory Memory],
     max: usize,
-    words: Words,
+    words: TextRules,
 ) -> Vec<&'memory Memory> {
     if memories.len() <= max {
         return memories.to_vec();
@@ -302,7 +303,7 @@ pub fn trim_with_new(
     memories: &[Memory],
     is_new: impl Fn(&Memory) -> bool,
     max: usize,
-    words: Words,
+    words: TextRules,
 ) -> Vec<MemoryId> {
     let plain = |memory: &Memory| Memory {
         persona_relevance: memory.persona_relevance.or(Some(1.0)),
@@ -387,8 +388,8 @@ mod tests {
         vectors.insert("the mill", Some(vec![0.6, 0.8]));
         let memories = [memory("the mill"), memory("no vector")];
         let items = path.items();
-        let words = Words::All;
-        let turn = TurnContext::of(items, &[], &arcs, Hardware::B, &memories, &vectors, words);
+        let words = TextRules::Tolerant;
+        let turn = TurnContext::of(items, &[], &arcs, ModelProfile::B, &memories, &vectors, words);
         assert_eq!(turn.mentions, ["lis", "odo"]);
         assert_eq!(turn.arcs, ["Find Lis"]);
         assert_eq!(turn.likeness.len(), 1);
@@ -398,15 +399,16 @@ mod tests {
 
     #[test]
     fn the_best_of_raised_kinds_come_first_in_their_own_order() {
-        let kinds = [Kind::Event, Kind::Fact, Kind::Relationship, Kind::Fact];
+        let kinds =
+            [MemoryKind::Event, MemoryKind::Fact, MemoryKind::Relationship, MemoryKind::Fact];
         let memories: Vec<Memory> = kinds
             .iter()
             .enumerate()
             .map(|(at, kind)| Memory { kind: *kind, ..memory(&at.to_string()) })
             .collect();
         for floor in [
-            [Kind::Relationship, Kind::Fact, Kind::Detail],
-            [Kind::Fact, Kind::Detail, Kind::Relationship],
+            [MemoryKind::Relationship, MemoryKind::Fact, MemoryKind::Detail],
+            [MemoryKind::Fact, MemoryKind::Detail, MemoryKind::Relationship],
         ] {
             let mut sorted: Vec<&Memory> = memories.iter().collect();
             raise_best(&mut sorted, &floor);
@@ -456,7 +458,7 @@ mod tests {
             (&memory("Жанна ушла домой"), "жанна ушла домой", 120.0, 0.0),
             (&memory("Odo would sail when he could"), "when would he", 80.0, 80.0),
         ] {
-            for (words, expected) in [(Words::All, all), (Words::Ascii, ascii)] {
+            for (words, expected) in [(TextRules::Tolerant, all), (TextRules::Literal, ascii)] {
                 let turn = TurnContext {
                     mentions: vec!["venn".to_owned()],
                     registry: std::slice::from_ref(&odo),
@@ -473,13 +475,17 @@ mod tests {
     #[test]
     fn one_memory_is_not_protected_twice() {
         let fact = |content: &str, importance| Memory {
-            kind: Kind::Fact,
+            kind: MemoryKind::Fact,
             importance: Some(importance),
             ..memory(content)
         };
         let memories = [fact("one", 1), fact("two", 3)];
         let all: Vec<&Memory> = memories.iter().collect();
-        let safe = protected(&all, &[Kind::Fact, Kind::Fact, Kind::Event], Words::All);
+        let safe = protected(
+            &all,
+            &[MemoryKind::Fact, MemoryKind::Fact, MemoryKind::Event],
+            TextRules::Tolerant,
+        );
         let safe: Vec<&str> = safe.iter().map(|memory| memory.content.as_str()).collect();
         assert_eq!(safe, ["two", "one"]);
     }
@@ -488,11 +494,12 @@ mod tests {
     fn a_new_memory_does_not_yet_have_what_is_usual_for_its_kind() {
         let kind = |id: &str, kind| Memory { kind, ..memory(id) };
         let memories = [
-            kind("old", Kind::Fact),
-            kind("new", Kind::Preference),
-            kind("bond", Kind::Preference),
+            kind("old", MemoryKind::Fact),
+            kind("new", MemoryKind::Preference),
+            kind("bond", MemoryKind::Preference),
         ];
-        let kept = |is_new: fn(&Memory) -> bool| trim_with_new(&memories, is_new, 2, Words::All);
+        let kept =
+            |is_new: fn(&Memory) -> bool| trim_with_new(&memories, is_new, 2, TextRules::Tolerant);
         assert_eq!(kept(|_| false), ["new".into(), "bond".into()]);
         assert_eq!(kept(|memory| memory.id.0 == "new"), ["bond".into(), "old".into()]);
     }

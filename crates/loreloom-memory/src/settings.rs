@@ -6,8 +6,8 @@ use loreloom_core::units::Tokens;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    inject::{Placement, Slot},
-    record::Kind,
+    inject::{MemorySlot, SlotPlacement},
+    record::MemoryKind,
 };
 
 /// What each tier may put into the prompt, in tokens.
@@ -117,17 +117,17 @@ impl ConsolidationThresholds {
     const LEAST: usize = 2;
 
     /// The threshold of one kind.
-    pub fn of(&self, kind: Kind) -> usize {
+    pub fn of(&self, kind: MemoryKind) -> usize {
         let wanted = match kind {
-            Kind::Fact => self.fact,
-            Kind::Relationship => self.relationship,
-            Kind::Preference => self.preference,
-            Kind::Event => self.event,
-            Kind::Scene => self.scene.unwrap_or(self.session),
-            Kind::Revelation => self.revelation.unwrap_or(self.session),
-            Kind::Development => self.development.unwrap_or(self.session),
-            Kind::Detail => self.detail.unwrap_or(self.session),
-            Kind::Other => self.session,
+            MemoryKind::Fact => self.fact,
+            MemoryKind::Relationship => self.relationship,
+            MemoryKind::Preference => self.preference,
+            MemoryKind::Event => self.event,
+            MemoryKind::Scene => self.scene.unwrap_or(self.session),
+            MemoryKind::Revelation => self.revelation.unwrap_or(self.session),
+            MemoryKind::Development => self.development.unwrap_or(self.session),
+            MemoryKind::Detail => self.detail.unwrap_or(self.session),
+            MemoryKind::Other => self.session,
         };
         wanted.max(Self::LEAST)
     }
@@ -237,7 +237,7 @@ pub struct Settings {
     /// The most that memory takes of a prompt, whatever its budgets.
     pub inject_cap: Option<Tokens>,
     /// Slots that stand elsewhere than usual.
-    pub places: BTreeMap<Slot, Placement>,
+    pub places: BTreeMap<MemorySlot, SlotPlacement>,
     /// After how many messages the value of a state card's field is no longer believed, if
     /// nothing confirmed it; fields that are not named last.
     pub state_ledger_expiry: BTreeMap<String, usize>,
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn a_batch_of_one_is_never_merged() {
         let thresholds = ConsolidationThresholds { fact: 0, ..Default::default() };
-        assert_eq!(thresholds.of(Kind::Fact), 2);
-        assert_eq!(thresholds.of(Kind::Detail), 3);
+        assert_eq!(thresholds.of(MemoryKind::Fact), 2);
+        assert_eq!(thresholds.of(MemoryKind::Detail), 3);
     }
 }

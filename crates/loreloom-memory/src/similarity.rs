@@ -65,10 +65,10 @@ impl Vectors {
     }
 
     /// How alike two texts are.
-    pub fn likeness(&self, a: &str, b: &str) -> Likeness {
+    pub fn likeness(&self, a: &str, b: &str) -> Similarity {
         match (self.get(a), self.get(b)) {
-            (Some(a), Some(b)) => Likeness { score: cosine(a, b), measure: Measured::Vectors },
-            _ => Likeness { score: jaccard(&normal(a), &normal(b)), measure: Measured::Words },
+            (Some(a), Some(b)) => Similarity { score: cosine(a, b), measure: Measured::Vectors },
+            _ => Similarity { score: jaccard(&normal(a), &normal(b)), measure: Measured::Words },
         }
     }
 }
@@ -84,14 +84,14 @@ pub enum Measured {
 
 /// How alike two texts are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Likeness {
+pub struct Similarity {
     /// 0 to 1.
     pub score: f64,
     /// How it was measured.
     pub measure: Measured,
 }
 
-impl Likeness {
+impl Similarity {
     /// Whether it reaches the threshold of its measure.
     pub fn reaches(self, cosine: f64, words: f64) -> bool {
         self.is_at_least(match self.measure {

@@ -55,7 +55,7 @@ pub struct Moment {
 /// What is remembered of an entity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct Timeline {
+pub struct EntityTimeline {
     /// Its name.
     pub name: String,
     /// What it is.
@@ -72,7 +72,7 @@ pub fn timeline(
     character: &CharacterMemory,
     chat: &ChatMemory,
     path: &[PathItem],
-) -> Option<Timeline> {
+) -> Option<EntityTimeline> {
     let about = entity(name, character, chat);
     let mut moments: Vec<Moment> = Vec::new();
     let both = [
@@ -94,7 +94,7 @@ pub fn timeline(
         moment.message = path.iter().position(is_told).map(|at| at + 1);
     }
     moments.sort_by_key(|moment| (moment.ts.unwrap_or(i64::MAX), moment.message));
-    Some(Timeline { name: about.name, kind: about.kind, aliases: about.aliases, moments })
+    Some(EntityTimeline { name: about.name, kind: about.kind, aliases: about.aliases, moments })
 }
 
 /// Everything that is known of a name: a character and its chat each have a registry.

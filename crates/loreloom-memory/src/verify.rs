@@ -6,16 +6,16 @@
 
 use crate::{
     change::marks_change,
-    hardware::Hardware,
-    record::{Kind, Memory},
-    similarity::{Likeness, Measured, Vectors},
+    model_profile::ModelProfile,
+    record::{Memory, MemoryKind},
+    similarity::{Measured, Similarity, Vectors},
     text::normal,
 };
 use loreloom_ports::MemoryId;
 
 /// A candidate that passed, and what it may replace.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Passed {
+pub struct PassedCandidate {
     /// Its place among the candidates.
     pub candidate: usize,
     /// The memory it resembles, if any.
@@ -40,28 +40,28 @@ pub enum Neighbour {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verified {
     /// Candidates that passed, in order; the others are duplicates.
-    pub passed: Vec<Passed>,
+    pub passed: Vec<PassedCandidate>,
     /// Memories that a duplicate confirmed, in order.
     pub confirmed: Vec<MemoryId>,
 }
 
 /// Compares every candidate with every active memory.
 pub fn verify<'memory>(
-    candidates: impl IntoIterator<Item = (Kind, &'memory str)>,
+    candidates: impl IntoIterator<Item = (MemoryKind, &'memory str)>,
     existing: &[&Memory],
-    hardware: Hardware,
+    profile: ModelProfile,
     vectors: &Vectors,
 ) -> Verified {
     let mut verified = Verified::default();
     for (at, (kind, content)) in candidates.into_iter().enumerate() {
-        match judge(kind, content, existing, hardware, vectors) {
+        match judge(kind, content, existing, profile, vectors) {
             Judgement::Duplicate(id) => {
                 if !id.0.is_empty() && !verified.confirmed.contains(&id) {
                     verified.confirmed.push(id);
                 }
             }
             Judgement::Passes(neighbour) => {
-                verified.passed.push(Passed { candidate: at, neighbour });
+                verified.passed.push(PassedCandidate { candidate: at, neighbour });
             }
         }
     }
@@ -74,17 +74,17 @@ enum Judgement {
 }
 
 fn judge(
-    kind: Kind,
+    kind: MemoryKind,
     content: &str,
     existing: &[&Memory],
-    hardware: Hardware,
+    profile: ModelProfile,
     vectors: &Vectors,
 ) -> Judgement {
     let text = normal(content);
     let mut nearest: Option<(f64, &MemoryId)> = None;
     for memory in existing {
         let likeness = vectors.likeness(content, &memory.content);
-        match relation(kind, &text, memory, likeness, hardware) {
+        match relation(kind, &text, memory, likeness, profile) {
             Relation::Unrelated => {}
             Relation::Same => return Judgement::Duplicate(memory.id.clone()),
             Relation::Near => {
@@ -111,15 +111,15 @@ enum Relation {
 }
 
 fn relation(
-    kind: Kind,
+    kind: MemoryKind,
     text: &str,
     memory: &Memory,
-    likeness: Likeness,
-    hardware: Hardware,
+    likeness: Similarity,
+    profile: ModelProfile,
 ) -> Relation {
     let thresholds = match likeness.measure {
-        Measured::Vectors => hardware.cosine(),
-        Measured::Words => hardware.words(),
+        Measured::Vectors => profile.cosine(),
+        Measured::Words => profile.words(),
     };
     // What has no name cannot be replaced or asked about.
     let has_name = !memory.id.0.is_empty();
@@ -142,33 +142,35 @@ fn relation(
 mod tests {
     use super::*;
 
-    fn memory(id: &str, kind: Kind, content: &str) -> Memory {
+    fn memory(id: &str, kind: MemoryKind, content: &str) -> Memory {
         Memory { id: id.into(), kind, content: content.into(), ..Memory::default() }
     }
 
     #[test]
     fn a_candidate_is_judged_by_its_nearest_memory() {
-        let ferry = memory("m1", Kind::Fact, "Odo works at the ferry landing");
-        let mill = memory("m2", Kind::Fact, "Odo works at the mill landing");
+        let ferry = memory("m1", MemoryKind::Fact, "Odo works at the ferry landing");
+        let mill = memory("m2", MemoryKind::Fact, "Odo works at the mill landing");
         let existing = [&ferry, &mill];
-        let verify = |kind, text| verify([(kind, text)], &existing, Hardware::A, &Vectors::off());
+        let verify =
+            |kind, text| verify([(kind, text)], &existing, ModelProfile::A, &Vectors::off());
 
-        let same = verify(Kind::Fact, "odo works at the ferry landing ");
+        let same = verify(MemoryKind::Fact, "odo works at the ferry landing ");
         assert_eq!(same, Verified { passed: vec![], confirmed: vec!["m1".into()] });
-        let across = verify(Kind::Event, "Odo works at the mill landing");
+        let across = verify(MemoryKind::Event, "Odo works at the mill landing");
         assert_eq!(across.confirmed, ["m2".into()]);
-        let changed = verify(Kind::Fact, "Odo no longer works at the mill landing");
+        let changed = verify(MemoryKind::Fact, "Odo no longer works at the mill landing");
         assert_eq!(changed.passed[0].neighbour, Some(Neighbour::Superseded("m2".into())));
-        let near = verify(Kind::Fact, "Odo works at the old mill landing");
+        let near = verify(MemoryKind::Fact, "Odo works at the old mill landing");
         assert!(matches!(&near.passed[0].neighbour,
             Some(Neighbour::Uncertain { existing, score }) if existing.0 == "m2" && *score > 0.85));
-        assert_eq!(verify(Kind::Fact, "Lis keeps bees").passed[0].neighbour, None);
+        assert_eq!(verify(MemoryKind::Fact, "Lis keeps bees").passed[0].neighbour, None);
     }
 
     #[test]
     fn a_memory_without_an_id_turns_repeats_away_and_is_nobodys_neighbour() {
-        let ferry = memory("", Kind::Fact, "Odo works at the ferry landing");
-        let verify = |text| verify([(Kind::Fact, text)], &[&ferry], Hardware::A, &Vectors::off());
+        let ferry = memory("", MemoryKind::Fact, "Odo works at the ferry landing");
+        let verify =
+            |text| verify([(MemoryKind::Fact, text)], &[&ferry], ModelProfile::A, &Vectors::off());
         assert_eq!(verify("Odo works at the ferry landing now"), Verified::default());
         assert_eq!(verify("Odo sleeps at the ferry house").passed[0].neighbour, None);
     }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use loreloom_core::{
     chat::{GenerationType, Message, Path},
     ids::{ChatId, LibraryVersion, MessageId, PrefixHash, TenantId},
-    library::Shelf,
+    library::LibrarySource,
     place::Injection,
     prompt::PromptMessage,
     report::{Report, TurnFacts},
@@ -396,7 +396,7 @@ pub trait StoryStore: Send + Sync {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-        library: &Shelf,
+        library: &LibrarySource,
     ) -> Result<(), StoreError>;
 
     /// Gives up what old turns can do without, to save space: prompts, injections and
@@ -424,7 +424,7 @@ pub trait StoryStore: Send + Sync {
         &self,
         tenant: &TenantId,
         version: LibraryVersion,
-    ) -> Result<Option<Shelf>, StoreError>;
+    ) -> Result<Option<LibrarySource>, StoreError>;
 }
 
 /// A store of everything.

@@ -7,7 +7,7 @@ use loreloom_core::{
     turn::{Speaker, StoryContext},
     units::Tokens,
 };
-use loreloom_memory::service::MemoryService;
+use loreloom_memory::service::MemoryServices;
 use loreloom_ports::{ChatModel, Clock, Store, StoreError};
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -48,7 +48,7 @@ pub struct Services {
     /// The lore that turns are decided with.
     pub lore: Arc<LoreService>,
     /// Memory, if it is on.
-    pub memory: Option<Arc<MemoryService>>,
+    pub memory: Option<Arc<MemoryServices>>,
     /// Announces what happens to listeners of the host.
     pub notices: Notices,
     /// Work that goes on after its request: awaited at shutdown.
@@ -83,7 +83,7 @@ pub struct AppParts {
     /// The model that finds notes for the notebook in replies, if one does.
     pub noting: Option<Arc<dyn ChatModel>>,
     /// Memory, if it is on.
-    pub memory: Option<Arc<MemoryService>>,
+    pub memory: Option<Arc<MemoryServices>>,
     /// The connections of the configuration.
     pub configured: Arc<Connections>,
     /// The time.

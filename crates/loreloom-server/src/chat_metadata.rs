@@ -151,7 +151,7 @@ fn of(item: &Item) -> Result<Label, StoreError> {
 #[cfg(test)]
 mod tests {
     use loreloom_core::ids::PrefixHash;
-    use loreloom_store::MemoryStore;
+    use loreloom_store::InMemoryStore;
 
     use super::*;
 
@@ -163,7 +163,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_said_about_a_chat_is_kept_and_taken_back() {
-        let (desk, tenant, chat) = (MemoryStore::default(), TenantId::local(), ChatId::from("inn"));
+        let (desk, tenant, chat) =
+            (InMemoryStore::default(), TenantId::local(), ChatId::from("inn"));
         let mut label = Label::read(&desk, &tenant, &chat).await.unwrap();
         assert_eq!((label.clone(), label.tag(3)), (Label::default(), "3".to_owned()));
         label.title = Some("The flood".to_owned());

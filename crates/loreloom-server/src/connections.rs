@@ -6,7 +6,9 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use loreloom_core::{ids::ConnectionId, stable::Provider, tokens::TokenCounter, units::Tokens};
+use loreloom_core::{
+    cache_placement::Provider, ids::ConnectionId, tokens::TokenCounter, units::Tokens,
+};
 use loreloom_ports::{Diagnosis, Upstream};
 
 use crate::{

@@ -11,7 +11,7 @@ use std::{
 };
 
 use loreloom_core::{ids::TenantId, units::Tokens};
-use loreloom_memory::service::MemoryService;
+use loreloom_memory::service::MemoryServices;
 use tokio::sync::{Mutex, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -142,7 +142,7 @@ fn fails(feature: Feature, reason: &str) -> String {
 pub(crate) struct FeatureSwitch {
     pub(crate) tenant: TenantId,
     pub(crate) configured: Arc<Connections>,
-    pub(crate) memory: Option<Arc<MemoryService>>,
+    pub(crate) memory: Option<Arc<MemoryServices>>,
     pub(crate) choosing: Option<Arc<Choosing>>,
     pub(crate) lore: Arc<LoreService>,
     /// The context size of models that state none.
@@ -255,12 +255,12 @@ impl FeatureSwitch {
             Ok((questions.used(self.context), questions.model(model)?))
         });
         match employed {
-            Some(Ok((used, model))) => memory.employ(used, model),
+            Some(Ok((used, model))) => memory.models.assign(used, model),
             Some(Err(reason)) => {
-                memory.dismiss();
+                memory.models.dismiss();
                 return Err(reason);
             }
-            None => memory.dismiss(),
+            None => memory.models.dismiss(),
         }
         Ok(())
     }

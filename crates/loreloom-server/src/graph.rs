@@ -12,10 +12,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use loreloom_core::{
     book::Key,
+    dialects::vault::Relations,
     ids::EntryId,
     rules::Rules,
     scan::{Folding, LiteralIndex, PatternId},
-    vault::Relations,
 };
 use loreloom_memory::record::{Entity, Pair, Relationships};
 use rustc_hash::FxHashMap;

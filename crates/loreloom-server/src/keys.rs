@@ -286,13 +286,13 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use loreloom_store::MemoryStore;
+    use loreloom_store::InMemoryStore;
 
     use super::*;
 
     #[tokio::test]
     async fn a_key_is_made_known_and_revoked_and_the_store_never_has_it() {
-        let store = MemoryStore::default();
+        let store = InMemoryStore::default();
         let cabinet = KeyCabinet { desk: &store };
         let scopes = BTreeSet::from([Scope::Proxy]);
         let made = cabinet.add("phone", &"ann".into(), scopes, [7; 32], Timestamp(1)).await;
@@ -319,7 +319,7 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_can_be_the_keeper_of_keys() {
-        let store = MemoryStore::default();
+        let store = InMemoryStore::default();
         let cabinet = KeyCabinet { desk: &store };
         for name in [KEEPER, "", "a b", "a/b", "ä"] {
             let scopes = BTreeSet::from([Scope::Read]);

@@ -12,16 +12,16 @@ use std::{
 use crate::lore_vectors::LoreVectors;
 use loreloom_core::{
     chat::Path,
+    dialects::vault::Note,
+    engine::{self, Decision, EngineInput, PreparedTurn},
     explain::{Case, Fix, explain},
     ids::{EntryId, TenantId},
-    library::{Attachment, Binding, Cast, Library, Roster, Shelf, Volume},
+    library::{ActiveEntries, Attachment, Binding, Cast, Library, LibrarySource, Volume},
     report::Verdict,
     rules::Rules,
     state::StoryState,
     tokens::TokenCounter,
     turn::{Instruments, Near, Transcript, Turn, TurnCache},
-    vault::{Note, Pick},
-    weave::{self, Woven},
 };
 use loreloom_ports::{EmbedError, StoreError, StoryStore};
 use rustc_hash::{FxHashMap, FxHasher};
@@ -30,15 +30,15 @@ use crate::lore_service::EntryFinder;
 
 /// Books, rules and what is remembered of texts already scanned.
 pub struct Lore {
-    shelf: Shelf,
+    source: LibrarySource,
     library: Library,
     /// Entries that are found by meaning.
     vectors: LoreVectors,
     /// What they are found with: only vectors of one model can be compared.
     finder: Option<Arc<EntryFinder>>,
-    /// Whom each book of the shelf follows.
+    /// Whom each book of the source follows.
     bindings: Vec<Vec<Binding>>,
-    rosters: Mutex<FxHashMap<Vec<Attachment>, Arc<Roster>>>,
+    active_sets: Mutex<FxHashMap<Vec<Attachment>, Arc<ActiveEntries>>>,
     caches: [Mutex<TurnCache>; CACHES],
     /// Whether the store has these books and rules.
     kept: AtomicBool,
@@ -48,7 +48,7 @@ pub struct Lore {
 /// for one another.
 const CACHES: usize = 4;
 
-/// Rosters that are kept; a platform has more characters than are talked to at a time.
+/// How many sets of active entries are cached; most characters of a platform are idle.
 const MOST_ROSTERS: usize = 256;
 
 /// The books cannot be used together.
@@ -85,16 +85,16 @@ impl Lore {
                 return Err(LoreError::TwoBooks { id: id.to_string() });
             }
         }
-        let shelf = Shelf { volumes, notes, rules };
+        let source = LibrarySource { volumes, notes, rules };
         Ok(Self {
-            library: shelf.compile_after(before.map(|before| &before.library)),
+            library: source.compile_after(before.map(|before| &before.library)),
             vectors: LoreVectors::default(),
             finder: None,
             bindings,
-            rosters: Mutex::default(),
+            active_sets: Mutex::default(),
             caches: Default::default(),
             kept: AtomicBool::new(false),
-            shelf,
+            source,
         })
     }
 
@@ -117,7 +117,7 @@ impl Lore {
         before: Option<&LoreVectors>,
     ) -> Result<LoreVectors, EmbedError> {
         let embedder = finder.embedder.as_ref();
-        LoreVectors::of(&self.library, &self.shelf.rules, embedder, before).await
+        LoreVectors::of(&self.library, &self.source.rules, embedder, before).await
     }
 
     /// The entries that are found by meaning.
@@ -163,29 +163,29 @@ impl Lore {
     }
 
     /// The entries that take part for a cast.
-    pub(crate) fn roster(&self, cast: &Cast<'_>) -> Arc<Roster> {
+    pub(crate) fn active_entries(&self, cast: &Cast<'_>) -> Arc<ActiveEntries> {
         let attachments = self.attachments(cast);
-        let mut rosters = lock(&self.rosters);
-        if let Some(roster) = rosters.get(&attachments) {
-            return Arc::clone(roster);
+        let mut active_sets = lock(&self.active_sets);
+        if let Some(active) = active_sets.get(&attachments) {
+            return Arc::clone(active);
         }
-        if rosters.len() >= MOST_ROSTERS {
-            rosters.clear();
+        if active_sets.len() >= MOST_ROSTERS {
+            active_sets.clear();
         }
         let strategy = self.rules().world_info.strategy;
-        let roster = Arc::new(Roster::new(&self.library, &attachments, strategy));
-        rosters.insert(attachments, Arc::clone(&roster));
-        roster
+        let active = Arc::new(ActiveEntries::new(&self.library, &attachments, strategy));
+        active_sets.insert(attachments, Arc::clone(&active));
+        active
     }
 
     /// The books, notes and rules it was compiled from.
-    pub(crate) fn shelf(&self) -> &Shelf {
-        &self.shelf
+    pub(crate) fn library_source(&self) -> &LibrarySource {
+        &self.source
     }
 
     /// The books in order, each with whom it follows.
     pub(crate) fn volumes(&self) -> impl Iterator<Item = (&Volume, &[Binding])> {
-        self.shelf.volumes.iter().zip(self.bindings.iter().map(Vec::as_slice))
+        self.source.volumes.iter().zip(self.bindings.iter().map(Vec::as_slice))
     }
 
     /// The compiled books.
@@ -203,14 +203,14 @@ impl Lore {
         if self.kept.load(Ordering::Relaxed) {
             return Ok(());
         }
-        store.keep_library(tenant, self.library.version(), &self.shelf).await?;
+        store.keep_library(tenant, self.library.version(), &self.source).await?;
         self.kept.store(true, Ordering::Relaxed);
         Ok(())
     }
 
     /// The rules.
     pub fn rules(&self) -> &Rules {
-        &self.shelf.rules
+        &self.source.rules
     }
 
     /// The messages of a path as they are scanned; vaults scan them in their own way. `known` is
@@ -225,10 +225,24 @@ impl Lore {
     }
 
     /// Decides a turn.
-    pub fn weave(&self, turn: &Turn<'_>, state: &StoryState, counter: &dyn TokenCounter) -> Woven {
-        let roster = self.roster(&turn.cast());
+    pub fn weave(
+        &self,
+        turn: &Turn<'_>,
+        state: &StoryState,
+        counter: &dyn TokenCounter,
+    ) -> Decision {
+        let active = self.active_entries(&turn.cast());
         self.with(turn, counter, |instruments| {
-            weave::weave(&self.library, &roster, turn, state, self.rules(), instruments)
+            engine::decide(
+                &EngineInput {
+                    library: &self.library,
+                    active: &active,
+                    turn,
+                    state,
+                    rules: self.rules(),
+                },
+                instruments,
+            )
         })
     }
 
@@ -239,38 +253,69 @@ impl Lore {
         state: &StoryState,
         counter: &dyn TokenCounter,
         prepare: impl FnOnce(&mut TurnCache),
-    ) -> Woven {
-        let roster = self.roster(&turn.cast());
+    ) -> Decision {
+        let active = self.active_entries(&turn.cast());
         let mut dice = turn.dice();
         let mut cache = TurnCache::default();
         prepare(&mut cache);
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-        weave::weave(&self.library, &roster, turn, state, self.rules(), &mut instruments)
+        engine::decide(
+            &EngineInput {
+                library: &self.library,
+                active: &active,
+                turn,
+                state,
+                rules: self.rules(),
+            },
+            &mut instruments,
+        )
     }
 
-    /// The notes that a selecting model may choose from; `None` if none is to choose.
-    pub fn vault_candidates(
+    /// The first step of a turn, before a selecting model is asked.
+    pub(crate) fn prepare_turn(
         &self,
         turn: &Turn<'_>,
         state: &StoryState,
         counter: &dyn TokenCounter,
-    ) -> Option<Vec<Pick>> {
-        self.with(turn, counter, |instruments| {
-            weave::vault_candidates(&self.library, turn, state, self.rules(), instruments)
-        })
+    ) -> PreparedTurn {
+        if self.library.vault().is_none() {
+            return PreparedTurn::default();
+        }
+        let active = &*self.active_entries(&turn.cast());
+        let (library, rules) = (&self.library, self.rules());
+        let input = EngineInput { library, active, turn, state, rules };
+        self.with(turn, counter, |instruments| engine::prepare(&input, instruments))
+    }
+
+    /// The second step of a turn: decides it.
+    pub(crate) fn finish_turn(
+        &self,
+        prepared: PreparedTurn,
+        turn: &Turn<'_>,
+        state: &StoryState,
+        counter: &dyn TokenCounter,
+    ) -> Decision {
+        let active = &*self.active_entries(&turn.cast());
+        let (library, rules) = (&self.library, self.rules());
+        let input = EngineInput { library, active, turn, state, rules };
+        self.with(turn, counter, |instruments| engine::finish(prepared, &input, instruments))
     }
 
     /// The verdicts of all entries for a turn that was decided.
     pub fn verdicts(
         &self,
-        woven: &Woven,
+        woven: &Decision,
         turn: &Turn<'_>,
         state: &StoryState,
         counter: &dyn TokenCounter,
     ) -> Vec<Verdict> {
-        let (library, roster) = (&self.library, self.roster(&turn.cast()));
+        let (library, active) = (&self.library, self.active_entries(&turn.cast()));
         self.with(turn, counter, |instruments| {
-            weave::verdicts(&woven.report, library, &roster, turn, state, self.rules(), instruments)
+            engine::verdicts(
+                &woven.report,
+                &EngineInput { library, active: &active, turn, state, rules: self.rules() },
+                instruments,
+            )
         })
     }
 
@@ -284,7 +329,7 @@ impl Lore {
     ) -> Option<Fix> {
         let case = Case {
             library: &self.library,
-            roster: &self.roster(&turn.cast()),
+            active: &self.active_entries(&turn.cast()),
             turn,
             state,
             rules: self.rules(),

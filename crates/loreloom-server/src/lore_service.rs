@@ -11,11 +11,11 @@ use std::{
 use crate::lore_vectors::LoreVectors;
 use loreloom_core::{
     book::Book,
+    dialects::vault::{FieldDefinition, Note},
     ids::{BookId, BookVersion, TenantId},
     library::{Binding, Volume},
     place::Provenance,
     rules::Rules,
-    vault::{FieldDefinition, Note},
 };
 use loreloom_ports::{Desk, EmbedError, Embedder, StoreError};
 use rustc_hash::FxHashMap;
@@ -298,7 +298,7 @@ mod tests {
         turn::Transcript,
         units::Timestamp,
     };
-    use loreloom_store::MemoryStore;
+    use loreloom_store::InMemoryStore;
 
     use super::*;
     use crate::stored_books::Maker;
@@ -315,7 +315,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_bookcase_is_taken_up_and_a_turn_keeps_the_lore_it_began_with() {
-        let (desk, tenant) = (MemoryStore::default(), TenantId::local());
+        let (desk, tenant) = (InMemoryStore::default(), TenantId::local());
         let stacks = LoreService::new([book("named")], Rules::default(), None).unwrap();
         assert!(!stacks.refresh(&desk, &tenant).await.unwrap());
         let begun = stacks.current();
@@ -336,7 +336,7 @@ mod tests {
         let note = Note::new("", "Bell.md", "Bell");
         stacks.set_notes(vec![Arc::new(note)]).await.unwrap();
         assert_eq!(
-            stacks.current().library().vault().map(loreloom_core::vault::Vault::len),
+            stacks.current().library().vault().map(loreloom_core::dialects::vault::Vault::len),
             Some(1)
         );
         stacks.set_notes(Vec::new()).await.unwrap();
@@ -382,7 +382,7 @@ mod tests {
         stacks.prepare().await.unwrap();
         assert_eq!(heard(&first), ["about bells"]);
         let guest = stacks.for_another().unwrap();
-        let (desk, tenant) = (MemoryStore::default(), TenantId::from("guest"));
+        let (desk, tenant) = (InMemoryStore::default(), TenantId::from("guest"));
         let case = StoredBooks { desk: &desk, tenant: &tenant };
         case.put(vec![meant("boats")], Maker::Hand, None, Timestamp(1)).await.unwrap();
         guest.refresh(&desk, &tenant).await.unwrap();

@@ -6,12 +6,12 @@
 //! microseconds, fifty thousand a few milliseconds.
 
 use loreloom_core::{
+    dialects::worldinfo::split_decorators,
     digest::Hasher,
     ids::{Digest, EntryId},
     library::{Dialect, Library},
     rules::Rules,
     turn::{Near, Transcript},
-    worldinfo::split_decorators,
 };
 use rustc_hash::FxHashMap;
 

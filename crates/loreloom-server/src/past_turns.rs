@@ -192,8 +192,9 @@ impl PastTurns {
         if let Some(known) = known {
             return Ok(Some(BooksOfTurn::Then(known)));
         }
-        let Some(shelf) = self.store.library(tenant, version).await? else { return Ok(None) };
-        let working = tokio::task::spawn_blocking(move || Arc::new((shelf.compile(), shelf.rules)));
+        let Some(source) = self.store.library(tenant, version).await? else { return Ok(None) };
+        let working =
+            tokio::task::spawn_blocking(move || Arc::new((source.compile(), source.rules)));
         let compiled = working.await.map_err(|error| StoreError::Damaged {
             what: format!("the books of version {version}"),
             reason: error.to_string(),

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use loreloom_core::{
     book::{Book, Entry, Key},
     chat::{Path, Role},
+    engine::{Decision, EngineInput, decide},
     ids::{ChatId, EntryId},
-    library::{Dialect, Library, Roster},
+    library::{ActiveEntries, Dialect, Library},
     report::{MatchPlace, Outcome, TextSource, Warning},
     rules::Rules,
     state::StoryState,
     tokens::ByteEstimate,
     turn::{Instruments, Speaker, Transcript, TurnCache, TurnInput},
     units::Tokens,
-    weave::{Woven, weave},
 };
 
 /// The most places a key is looked for at.
@@ -167,7 +167,7 @@ fn first(
 }
 
 /// What the engine says to a text that is all that was said.
-fn judged(library: &Library, rules: &Rules, (user, char): (&str, &str), text: &str) -> Woven {
+fn judged(library: &Library, rules: &Rules, (user, char): (&str, &str), text: &str) -> Decision {
     let mut transcript = Transcript::new(false);
     transcript.push(Role::User, None, text);
     let path = Path::new(ChatId::from("try"));
@@ -179,12 +179,21 @@ fn judged(library: &Library, rules: &Rules, (user, char): (&str, &str), text: &s
         ..TurnInput::default()
     };
     let turn = input.turn(&path, &transcript);
-    let roster = Roster::all(library, rules.world_info.strategy);
+    let active = ActiveEntries::all(library, rules.world_info.strategy);
     let mut dice = turn.dice();
     let mut cache = TurnCache::default();
     let counter = &ByteEstimate;
     let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-    weave(library, &roster, &turn, &StoryState::default(), rules, &mut instruments)
+    decide(
+        &EngineInput {
+            library,
+            active: &active,
+            turn: &turn,
+            state: &StoryState::default(),
+            rules,
+        },
+        &mut instruments,
+    )
 }
 
 #[cfg(test)]

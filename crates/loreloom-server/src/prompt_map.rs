@@ -70,7 +70,7 @@ pub(crate) enum Cause {
     /// Nothing: the prompt before is a beginning of this one.
     Grew,
     /// A woven text came, went or changed.
-    Woven,
+    Decision,
     /// A message of the front end changed.
     Message,
 }
@@ -194,7 +194,7 @@ fn unchanged(
     let grew = byte == 0 && message >= before.len();
     let cause = match span {
         _ if grew => Cause::Grew,
-        Some(_) => Cause::Woven,
+        Some(_) => Cause::Decision,
         None => Cause::Message,
     };
     Unchanged { message, byte, tokens, cause, span: span.filter(|_| !grew).map(|span| span.id) }
@@ -229,7 +229,10 @@ mod tests {
     fn the_first_change_has_a_place_and_a_cause() {
         assert_eq!(shared(&["a"], &["a", "b"], &[]), (1, 0, Cause::Grew));
         assert_eq!(shared(&["ab", "c"], &["ax", "c"], &[]), (0, 1, Cause::Message));
-        assert_eq!(shared(&["ab", "c"], &["ab lore", "c"], &[span(0, 2, 7)]), (0, 2, Cause::Woven));
+        assert_eq!(
+            shared(&["ab", "c"], &["ab lore", "c"], &[span(0, 2, 7)]),
+            (0, 2, Cause::Decision)
+        );
         // Never inside a character.
         assert_eq!(shared(&["é"], &["è"], &[]), (0, 0, Cause::Message));
     }

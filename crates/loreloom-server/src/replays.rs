@@ -15,7 +15,7 @@ use std::{
 use crate::past::runs::StoryRun;
 use loreloom_core::{
     ids::{ChatId, EntryId, TenantId},
-    library::{Library, Shelf},
+    library::{Library, LibrarySource},
     replay::{TurnChange, accidental, compare},
     rules::Rules,
     turn::{Speaker, TurnInput},
@@ -131,14 +131,14 @@ impl Replaying {
     }
 
     /// The lore that stories are told again with.
-    pub(crate) fn shelf(&self) -> &Shelf {
+    pub(crate) fn library_source(&self) -> &LibrarySource {
         match &self.with {
-            Comparison::ThenAndNow => self.lore.shelf(),
-            Comparison::NowAnd(shelf) => shelf,
+            Comparison::ThenAndNow => self.lore.library_source(),
+            Comparison::NowAnd(source) => source,
         }
     }
 
-    /// Today's lore when it began: whom the books of [`Self::shelf`] follow is known by it.
+    /// Today's lore when it began: whom the books of [`Self::library_source`] follow is known by it.
     pub(crate) fn lore(&self) -> &Arc<Lore> {
         &self.lore
     }
@@ -227,7 +227,7 @@ pub(crate) enum Comparison {
     /// The books it was told with, against today's.
     ThenAndNow,
     /// Today's books, against these.
-    NowAnd(Arc<Shelf>),
+    NowAnd(Arc<LibrarySource>),
 }
 
 /// Replays chats of a tenant in the background.
@@ -273,10 +273,10 @@ impl Replays {
     async fn go_on(&self, run: &Arc<Replaying>, chats: Vec<ChatId>) {
         let other = match &run.with {
             Comparison::ThenAndNow => None,
-            Comparison::NowAnd(shelf) => {
-                let shelf = Arc::clone(shelf);
+            Comparison::NowAnd(source) => {
+                let source = Arc::clone(source);
                 let working =
-                    tokio::task::spawn_blocking(move || (shelf.compile(), shelf.rules.clone()));
+                    tokio::task::spawn_blocking(move || (source.compile(), source.rules.clone()));
                 working.await.ok()
             }
         };

@@ -228,7 +228,7 @@ fn written(value: &impl Serialize) -> Result<Value, StoreError> {
 #[cfg(test)]
 mod tests {
     use loreloom_core::book::Entry;
-    use loreloom_store::MemoryStore;
+    use loreloom_store::InMemoryStore;
 
     use super::*;
 
@@ -242,7 +242,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_book_is_put_in_arranged_replaced_taken_out_and_brought_back() {
-        let (desk, tenant) = (MemoryStore::default(), TenantId::local());
+        let (desk, tenant) = (InMemoryStore::default(), TenantId::local());
         let case = StoredBooks { desk: &desk, tenant: &tenant };
         let here = vec![Binding::Everywhere];
         let two = vec![(volume("z", "one"), here.clone()), (volume("a", "two"), here)];

@@ -5,7 +5,7 @@
 //! folders, and asking Obsidian, is the host's: it hands the server a [`VaultKeeper`].
 
 use async_trait::async_trait;
-use loreloom_core::{ids::TenantId, vault::NoteSource};
+use loreloom_core::{dialects::vault::NoteSource, ids::TenantId};
 use loreloom_ports::{Change, Desk, StoreError};
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
-//! Where stories are, as one word: a file, or the address of a PostgreSQL server.
+//! The address of a store: a file, or a PostgreSQL server.
 //!
-//! `postgres://…` and `postgresql://…` are servers; anything else is the path of an SQLite
-//! file. One word is enough for one `--store` option of every command.
+//! `postgres://…` and `postgresql://…` are servers. Anything else is the path of an SQLite file. So
+//! every command needs only one `--store` option.
 
 use std::{
     convert::Infallible,
@@ -15,7 +15,7 @@ use loreloom_ports::{Store, StoreError};
 
 use crate::SqliteStore;
 
-/// Where stories are.
+/// The address of a store.
 #[derive(Clone, PartialEq, Eq)]
 pub enum StoreAddress {
     /// An SQLite file.
@@ -33,10 +33,10 @@ impl StoreAddress {
         }
     }
 
-    /// Opens the stories that are there.
+    /// Opens a store that exists.
     ///
-    /// Fails with [`StoreError::Missing`] if there is no such file or nothing is in it. A
-    /// server's database may be empty: whoever names one has made it.
+    /// Fails with [`StoreError::Missing`] if the file does not exist or is empty. A database on a
+    /// server may be empty: somebody has created it.
     pub async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         if let Self::File(path) = self
             && path.metadata().map_or(true, |file| file.len() == 0)
@@ -46,7 +46,7 @@ impl StoreAddress {
         self.open_or_make().await
     }
 
-    /// Opens the stories that are there, or a new store.
+    /// Opens a store, or creates one.
     pub async fn open_or_make(&self) -> Result<Arc<dyn Store>, StoreError> {
         match self {
             Self::File(path) => {
@@ -70,11 +70,11 @@ async fn open_server(url: &str) -> Result<Arc<dyn Store>, StoreError> {
 }
 
 #[cfg(not(feature = "postgres"))]
-#[expect(clippy::unused_async, reason = "with the feature `postgres` it waits for the server")]
+#[expect(clippy::unused_async, reason = "with the feature `postgres` it awaits the server")]
 async fn open_server(_url: &str) -> Result<Arc<dyn Store>, StoreError> {
     Err(StoreError::Contradiction {
-        rule: "a server needs a loreloom that was built with the feature `postgres`",
-        found: "one without".to_owned(),
+        rule: "a PostgreSQL store needs a build with the feature `postgres`",
+        found: "a build without it".to_owned(),
     })
 }
 
@@ -109,7 +109,7 @@ impl fmt::Debug for StoreAddress {
     }
 }
 
-/// The address as it may be shown and logged.
+/// The address for messages and logs.
 pub(crate) fn without_password(url: &str) -> String {
     let (url, asked) = url.split_once('?').unwrap_or((url, ""));
     let shown = if let Some((scheme, rest)) = url.split_once("://") {

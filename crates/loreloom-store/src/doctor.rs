@@ -1,4 +1,4 @@
-//! Looking for damage. The doctor reads and reports; it never changes or deletes anything.
+//! Looking for damage. The doctor reads and reports. It never changes anything.
 
 use std::fmt;
 
@@ -10,18 +10,20 @@ use loreloom_ports::{Node, StoreError, StoryStore, TurnRecord};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
-/// Something that is not as it should be.
+use crate::errors::with_causes;
+
+/// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// The chat, where it concerns one.
+pub struct DamageFinding {
+    /// The chat, if it is in one.
     pub chat: Option<ChatId>,
-    /// What was looked at.
+    /// The part that is damaged.
     pub what: String,
     /// What is wrong with it.
     pub reason: String,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for DamageFinding {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(chat) = &self.chat {
             write!(formatter, "chat `{chat}`: ")?;
@@ -30,17 +32,17 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Examines all chats of a tenant, in any store: every hash is computed again, every turn is
-/// read, every reference is followed.
+/// Examines all chats of a tenant, in any store: computes every hash again, reads every turn,
+/// follows every reference.
 ///
-/// Fails only if the store cannot be asked at all.
+/// Fails only if the store does not answer.
 pub async fn examine(
     store: &dyn StoryStore,
     tenant: &TenantId,
-) -> Result<Vec<Finding>, StoreError> {
+) -> Result<Vec<DamageFinding>, StoreError> {
     let mut findings = Vec::new();
     for summary in store.chats(tenant).await? {
-        let mut chat = Examined {
+        let mut chat = ChatExamination {
             id: summary.chat.id.clone(),
             libraries: FxHashSet::default(),
             findings: Vec::new(),
@@ -51,17 +53,17 @@ pub async fn examine(
     Ok(findings)
 }
 
-struct Examined {
+struct ChatExamination {
     id: ChatId,
-    /// Those that were looked at already.
+    /// Libraries examined so far.
     libraries: FxHashSet<LibraryVersion>,
-    findings: Vec<Finding>,
+    findings: Vec<DamageFinding>,
 }
 
-impl Examined {
+impl ChatExamination {
     fn find(&mut self, what: impl Into<String>, reason: impl fmt::Display) {
         let (chat, what, reason) = (Some(self.id.clone()), what.into(), reason.to_string());
-        self.findings.push(Finding { chat, what, reason });
+        self.findings.push(DamageFinding { chat, what, reason });
     }
 
     async fn examine(
@@ -73,7 +75,7 @@ impl Examined {
         let nodes = match store.tree(tenant, &self.id).await {
             Ok(nodes) => nodes,
             Err(error) => {
-                self.find("tree", spelled(&error));
+                self.find("tree", with_causes(&error));
                 Vec::new()
             }
         };
@@ -86,7 +88,7 @@ impl Examined {
         let turns = match store.turns(tenant, &self.id).await {
             Ok(turns) => turns,
             Err(error) => {
-                self.find("turns", spelled(&error));
+                self.find("turns", with_causes(&error));
                 Vec::new()
             }
         };
@@ -105,13 +107,13 @@ impl Examined {
             match store.turn(tenant, &self.id, turn.id).await {
                 Ok(Some(record)) => self.library(store, tenant, &what, &record).await,
                 Ok(None) => self.find(&what, "its record is missing"),
-                Err(error) => self.find(&what, spelled(&error)),
+                Err(error) => self.find(&what, with_causes(&error)),
             }
         }
         Ok(())
     }
 
-    /// A turn with an input also needs its books to be replayed.
+    /// A turn with its input also needs its books, to be decided again.
     async fn library(
         &mut self,
         store: &dyn StoryStore,
@@ -126,15 +128,15 @@ impl Examined {
         match store.library(tenant, turn.library).await {
             Ok(Some(found)) if found.version() == turn.library => (),
             Ok(Some(found)) => {
-                let reason = format!("its books and rules are those of {}", found.version());
+                let reason = format!("its content has version {}", found.version());
                 self.find(library, reason);
             }
             Ok(None) => self.find(what, format!("{library} is missing")),
-            Err(error) => self.find(library, spelled(&error)),
+            Err(error) => self.find(library, with_causes(&error)),
         }
     }
 
-    /// Computes every id and hash again, in the order parents before children.
+    /// Computes every id and hash again, parents before children.
     fn tree(&mut self, nodes: &[Node]) -> FxHashMap<PrefixHash, usize> {
         let mut places: FxHashMap<PrefixHash, usize> = FxHashMap::default();
         let mut firsts: Vec<(Option<usize>, MessageId)> = Vec::new();
@@ -147,11 +149,11 @@ impl Examined {
             if extend(node.parent, node.message_id) != node.prefix {
                 self.find(&what, "its hash does not follow from its parent and message id");
             }
-            let said = without_speaker(&node.message.text, node.message.name.as_deref());
-            let id = |times| message_id(&self.id, node.message.role, said, times);
+            let text = without_speaker(&node.message.text, node.message.name.as_deref());
+            let id = |times| message_id(&self.id, node.message.role, text, times);
             firsts.push((parent, id(0)));
             if node.message_id != id(occurrences(&firsts, at)) {
-                self.find(&what, "its message id does not follow from what it says");
+                self.find(&what, "its message id does not follow from its text");
             }
             places.insert(node.prefix, at);
         }
@@ -159,24 +161,13 @@ impl Examined {
     }
 }
 
-/// How often the same was said before on the path to `at`.
+/// How often the same text occurs earlier on the path to `at`.
 fn occurrences(firsts: &[(Option<usize>, MessageId)], at: usize) -> u32 {
-    let (mut above, said) = firsts[at];
+    let (mut above, same) = firsts[at];
     let mut times = 0;
     while let Some(place) = above {
-        times += u32::from(firsts[place].1 == said);
+        times += u32::from(firsts[place].1 == same);
         above = firsts[place].0;
     }
     times
-}
-
-/// An error with its causes.
-pub(crate) fn spelled(error: &StoreError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        text = format!("{text}: {inner}");
-        cause = inner.source();
-    }
-    text
 }

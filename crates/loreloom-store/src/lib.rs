@@ -1,19 +1,18 @@
-//! Where stories are kept: in memory, in an SQLite file or in PostgreSQL, behind
+//! Stores of stories: in memory, in an SQLite file or in PostgreSQL, behind
 //! [`loreloom_ports::StoryStore`].
 //!
-//! All stores keep the same things and agree to the byte; one suite
-//! (`loreloom_testkit::store_suite`) runs over each. The two databases share their layout
-//! and the `codec` that keeps a turn small: a prompt repeats the whole story on every
-//! turn, so it is stored as references to messages and to texts seen before.
+//! All stores behave alike, to the byte; one suite (`loreloom_testkit::store_suite`) tests each.
+//! The two databases share their tables (`rows`) and the `codec` that keeps turns small: a prompt
+//! repeats the whole story on every turn, so it is stored as references to messages and texts.
 //!
 //! ```
 //! use loreloom_core::{ids::TenantId, units::Timestamp};
 //! use loreloom_ports::{StoreError, StoryStore};
-//! use loreloom_store::MemoryStore;
+//! use loreloom_store::InMemoryStore;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), StoreError> {
-//! let store = MemoryStore::default();
+//! let store = InMemoryStore::default();
 //! let tenant = TenantId::local();
 //! store.open_chat(&tenant, &"harbour".into(), "The harbour", Timestamp(0)).await?;
 //! assert_eq!(store.chats(&tenant).await?[0].chat.title, "The harbour");
@@ -23,14 +22,17 @@
 
 mod address;
 mod codec;
-mod desk;
 pub mod doctor;
-mod in_process;
-mod memory;
-mod memory_desk;
+mod documents;
+mod errors;
+mod in_memory;
+mod memory_writes;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod recent_paths;
 mod recent_states;
+mod retention;
+mod rows;
 mod schema;
 mod sqlite;
 mod undo;
@@ -41,7 +43,7 @@ use loreloom_ports::history::{checks, fold};
 pub use self::postgres::PostgresStore;
 pub use self::{
     address::StoreAddress,
-    memory::MemoryStore,
+    in_memory::InMemoryStore,
     sqlite::{Diagnosis, Salvage, SqliteStore},
     undo::counting,
 };

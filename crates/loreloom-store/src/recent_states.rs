@@ -1,8 +1,9 @@
-//! The states of stories that were asked for lately.
+//! The states of recent paths.
 //!
-//! The state of a path is folded from all turns of its chat, so that it takes the longer to read
-//! the longer the story is told. Every write to a chat makes another version of it: for as long
-//! as that is the same, so is the state, whoever else writes to the database.
+//! The state of a path is folded from all turns of its chat, so reading it takes longer the longer
+//! the story is: of 5,000 messages, hundreds of times as long as asking for the chat's last write.
+//! Every write to a chat has a number, so a state is valid while the number is the same, whichever
+//! process writes.
 
 use std::{
     collections::VecDeque,
@@ -16,61 +17,75 @@ use loreloom_core::{
 };
 use loreloom_ports::WriteId;
 
-/// States that are kept; the one not asked for longest goes first.
+/// The most states. The least recently used one goes first.
 const MOST: usize = 64;
 
-/// A state, and the last write to the chat that has it.
+/// A state, and the last write to its chat.
 #[derive(Clone, Debug)]
-pub(crate) struct Recent {
+pub(crate) struct RecentState {
     pub(crate) after: WriteId,
-    pub(crate) state: Arc<StoryState>,
+    state: Arc<StoryState>,
+}
+
+impl RecentState {
+    pub(crate) fn into_state(self) -> StoryState {
+        Arc::unwrap_or_clone(self.state)
+    }
 }
 
 #[derive(Debug)]
-struct Kept {
+struct PathState {
     tenant: TenantId,
     chat: ChatId,
     end: PrefixHash,
-    recent: Recent,
+    recent: RecentState,
 }
 
-impl Kept {
+impl PathState {
     fn is_of(&self, tenant: &TenantId, path: &Path) -> bool {
         self.chat == *path.chat() && self.tenant == *tenant
     }
 }
 
-/// States, the one asked for last at the end.
+/// States of recent paths, the last used one at the end.
 #[derive(Debug, Default)]
-pub(crate) struct RecentStates(Mutex<VecDeque<Kept>>);
+pub(crate) struct RecentStates(Mutex<VecDeque<PathState>>);
 
 impl RecentStates {
-    /// What is known of the state of a path.
-    pub(crate) fn get(&self, tenant: &TenantId, path: &Path) -> Option<Recent> {
+    /// The last known state of a path. It may be out of date.
+    pub(crate) fn get(&self, tenant: &TenantId, path: &Path) -> Option<RecentState> {
         let (mut all, end) = (self.lock(), path.prefix());
-        let at = all.iter().rposition(|kept| kept.end == end && kept.is_of(tenant, path))?;
-        let kept = all.remove(at)?;
-        let recent = kept.recent.clone();
-        all.push_back(kept);
+        let at = all.iter().rposition(|known| known.end == end && known.is_of(tenant, path))?;
+        let known = all.remove(at)?;
+        let recent = known.recent.clone();
+        all.push_back(known);
         Some(recent)
     }
 
-    /// Keeps the state of a path. What older versions of its chat had is of no more use.
-    pub(crate) fn put(&self, tenant: &TenantId, path: &Path, recent: Recent) {
+    /// Remembers the state of a path, and forgets the states before older writes to its chat.
+    pub(crate) fn put(
+        &self,
+        tenant: &TenantId,
+        path: &Path,
+        after: WriteId,
+        state: StoryState,
+    ) -> StoryState {
+        let recent = RecentState { after, state: Arc::new(state) };
         let end = path.prefix();
         let mut all = self.lock();
-        all.retain(|kept| {
-            let stays = kept.end != end && kept.recent.after == recent.after;
-            stays || !kept.is_of(tenant, path)
+        all.retain(|known| {
+            let stays = known.end != end && known.recent.after == after;
+            stays || !known.is_of(tenant, path)
         });
         let (tenant, chat) = (tenant.clone(), path.chat().clone());
-        all.push_back(Kept { tenant, chat, end, recent });
+        all.push_back(PathState { tenant, chat, end, recent: recent.clone() });
         if all.len() > MOST {
             all.pop_front();
         }
+        recent.into_state()
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Kept>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<PathState>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -87,8 +102,7 @@ mod tests {
     }
 
     fn put(states: &RecentStates, path: &Path, write: u64) {
-        let recent = Recent { after: WriteId(write), state: Arc::default() };
-        states.put(&TenantId::local(), path, recent);
+        states.put(&TenantId::local(), path, WriteId(write), StoryState::default());
     }
 
     fn version(states: &RecentStates, path: &Path) -> Option<u64> {
@@ -110,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_not_asked_for_longest_makes_room() {
+    fn the_least_recently_used_state_goes_first() {
         let states = RecentStates::default();
         let chats: Vec<Path> = (0..=MOST).map(|at| path(&at.to_string(), &[])).collect();
         let (last, others) = chats.split_last().unwrap();

@@ -1,91 +1,75 @@
-//! Which write can be taken back.
+//! Which write can be undone.
 //!
-//! One rule for all stores, as in any editor: what was done last is taken back first, and what
-//! was taken back last is done again first. Anything new ends the second.
+//! One rule for all stores, as in any editor: the last write is undone first, and the last undone
+//! write is redone first. A new write ends redoing.
 
 use loreloom_core::ids::{ChatId, PrefixHash};
-use loreloom_ports::{StoreError, TurnId, WriteId, WriteKind, WriteRecord};
+use loreloom_ports::{StoreError, WriteId, WriteKind, WriteRecord};
 
-/// What a write did, for the log.
+/// A write, for the log.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Did {
-    /// What.
+pub(crate) struct LoggedWrite {
     pub(crate) kind: WriteKind,
-    /// The turn's reply before.
+    /// The reply of the turn before the write.
     pub(crate) reply: Option<PrefixHash>,
-    /// The write it took back.
+    /// The write that it undoes.
     pub(crate) undoes: Option<WriteId>,
 }
 
-impl Did {
-    /// An ordinary write.
+impl LoggedWrite {
+    /// A write that undoes nothing.
     pub(crate) fn new(kind: WriteKind) -> Self {
         Self { kind, reply: None, undoes: None }
     }
-
-    /// Columns `kind` and `turn`.
-    pub(crate) fn columns(&self) -> (i64, Option<i64>) {
-        let number = |turn: TurnId| Some(turn.0.cast_signed());
-        match self.kind {
-            WriteKind::Turn(turn) => (0, number(turn)),
-            WriteKind::Reply(turn) => (1, number(turn)),
-            WriteKind::Path => (2, None),
-            WriteKind::Tip => (3, None),
-        }
-    }
 }
 
-/// What columns `kind` and `turn` say.
-pub(crate) fn kind_from(kind: i64, turn: Option<i64>) -> Result<WriteKind, String> {
-    let turn = turn.map(|turn| TurnId(turn.unsigned_abs()));
-    match (kind, turn) {
-        (0, Some(turn)) => Ok(WriteKind::Turn(turn)),
-        (1, Some(turn)) => Ok(WriteKind::Reply(turn)),
-        (2, _) => Ok(WriteKind::Path),
-        (3, _) => Ok(WriteKind::Tip),
-        (other, _) => Err(format!("kind {other} of writes is unknown, or names no turn")),
-    }
-}
-
-/// A write to take back.
+/// How a write is undone.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Undo<'log> {
-    /// The write whose circumstances come back.
+pub(crate) struct UndoPlan<'log> {
+    /// The write whose previous values are restored.
     pub(crate) write: &'log WriteRecord,
-    /// Whether what it did no longer counts afterwards, or counts again.
+    /// Whether its effect is undone, or redone.
     pub(crate) undone: bool,
 }
 
-/// A write that counts, or one that was taken back, by the last write that made it so.
+impl UndoPlan<'_> {
+    /// The write that undoes it.
+    pub(crate) fn logged(&self) -> LoggedWrite {
+        LoggedWrite { undoes: Some(self.write.id), ..LoggedWrite::new(self.write.kind) }
+    }
+}
+
+/// A write that is done or undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
+struct StackedWrite {
+    /// The last write that did, undid or redid it.
     by: WriteId,
     root: WriteId,
 }
 
 #[derive(Debug, Default)]
-struct Stacks {
-    done: Vec<Entry>,
-    undone: Vec<Entry>,
+struct UndoStacks {
+    done: Vec<StackedWrite>,
+    undone: Vec<StackedWrite>,
 }
 
-impl Stacks {
+impl UndoStacks {
     fn of(log: &[WriteRecord]) -> Self {
         let mut stacks = Self::default();
         for write in log {
             let by = write.id;
             match write.undoes {
                 None => {
-                    stacks.done.push(Entry { by, root: by });
+                    stacks.done.push(StackedWrite { by, root: by });
                     stacks.undone.clear();
                 }
                 Some(other) if stacks.is_last_done(other) => {
                     let root = stacks.done.pop().map_or(other, |entry| entry.root);
-                    stacks.undone.push(Entry { by, root });
+                    stacks.undone.push(StackedWrite { by, root });
                 }
                 Some(other) => {
                     let root = stacks.undone.pop().map_or(other, |entry| entry.root);
-                    stacks.done.push(Entry { by, root });
+                    stacks.done.push(StackedWrite { by, root });
                 }
             }
         }
@@ -99,30 +83,35 @@ impl Stacks {
 
 /// The writes that still count, in order.
 pub fn counting(log: &[WriteRecord]) -> Vec<WriteId> {
-    Stacks::of(log).done.into_iter().map(|entry| entry.root).collect()
+    UndoStacks::of(log).done.into_iter().map(|entry| entry.root).collect()
 }
 
-/// Finds out whether `write` can be taken back.
+/// Plans to undo `write`, if it can be undone.
 pub(crate) fn plan<'log>(
     chat: &ChatId,
     log: &'log [WriteRecord],
     write: WriteId,
-) -> Result<Undo<'log>, StoreError> {
+) -> Result<UndoPlan<'log>, StoreError> {
     let record = |id| {
         let found = log.iter().find(|record| record.id == id);
         found.ok_or_else(|| StoreError::NoWrite { chat: chat.clone(), write: id })
     };
     record(write)?;
-    let stacks = Stacks::of(log);
-    let built_upon =
-        |later: &Entry| StoreError::BuiltUpon { chat: chat.clone(), write, later: later.root };
+    let stacks = UndoStacks::of(log);
+    let built_upon = |later: &StackedWrite| StoreError::BuiltUpon {
+        chat: chat.clone(),
+        write,
+        later: later.root,
+    };
     if let Some(last) = stacks.done.last().filter(|_| stacks.is_last_done(write)) {
-        return Ok(Undo { write: record(last.by)?, undone: true });
+        return Ok(UndoPlan { write: record(last.by)?, undone: true });
     }
     match stacks.undone.last() {
-        Some(last) if last.by == write => return Ok(Undo { write: record(write)?, undone: false }),
+        Some(last) if last.by == write => {
+            return Ok(UndoPlan { write: record(write)?, undone: false });
+        }
         Some(last) if stacks.undone.iter().any(|entry| entry.by == write) => {
-            let later = Entry { by: last.by, root: last.by };
+            let later = StackedWrite { by: last.by, root: last.by };
             return Err(built_upon(&later));
         }
         Some(_) | None => (),
@@ -153,8 +142,8 @@ mod tests {
     }
 
     #[test]
-    fn the_last_write_is_taken_back_first_and_done_again_first() {
-        let (yes, no) = ("taken back", "done again");
+    fn the_last_write_is_undone_first_and_redone_first() {
+        let (yes, no) = ("undone", "redone");
         for (undoes, write, expected) in [
             (&[None, None][..], 2, yes),
             (&[None, None], 1, "builds on 2"),
@@ -172,8 +161,8 @@ mod tests {
             (&[None, None, Some(2), None], 1, "builds on 4"),
         ] {
             let found = match plan(&"c".into(), &log(undoes), WriteId(write)) {
-                Ok(Undo { undone: true, .. }) => yes.to_owned(),
-                Ok(Undo { undone: false, .. }) => no.to_owned(),
+                Ok(UndoPlan { undone: true, .. }) => yes.to_owned(),
+                Ok(UndoPlan { undone: false, .. }) => no.to_owned(),
                 Err(StoreError::BuiltUpon { later, .. }) => format!("builds on {}", later.0),
                 Err(StoreError::TakenBack { .. }) => "already".to_owned(),
                 Err(_) => "none".to_owned(),

@@ -8,7 +8,7 @@ mod left_out;
 
 use std::{collections::BTreeMap, sync::LazyLock, time::Instant};
 
-use loreloom_memory::recall::{Index, Passage, Weights};
+use loreloom_memory::recall::{Passage, PassageIndex, Weights};
 use loreloom_ports::Vector;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -59,7 +59,7 @@ struct Turn {
 pub struct Conversations(Vec<Conversation>);
 
 struct Conversation {
-    index: Index,
+    index: PassageIndex,
     questions: Vec<Asked>,
 }
 
@@ -169,10 +169,10 @@ type Places = BTreeMap<(u32, u32), usize>;
 fn indexed(
     conversation: &BTreeMap<String, Value>,
     embed: Option<&dyn Fn(&str) -> Vector>,
-) -> Result<(Index, Places), String> {
+) -> Result<(PassageIndex, Places), String> {
     let speakers =
         ["speaker_a", "speaker_b"].iter().filter_map(|key| conversation.get(*key)?.as_str());
-    let mut index = Index::new(speakers.map(str::to_owned));
+    let mut index = PassageIndex::new(speakers.map(str::to_owned));
     let mut places = Places::new();
     let mut sessions: Vec<(u32, &Value)> = conversation
         .iter()

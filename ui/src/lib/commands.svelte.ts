@@ -25,7 +25,7 @@ class Commands {
 
   get all(): Command[] {
     const seen = new Set<string>();
-    // What a screen adds comes before what is always there.
+    // A screen's commands come before those of the shell.
     const newestFirst = this.sets.toReversed().flatMap((set) => set.commands());
     return newestFirst.filter((command) => !seen.has(command.id) && seen.add(command.id));
   }

@@ -6,7 +6,7 @@ import type { FailOpen, Figures } from '../api/types';
 export interface Added {
   /** Requests that were measured. */
   count: number;
-  /** Milliseconds that half of them, and 99 of 100, took at most; none where nothing was measured. */
+  /** Milliseconds that half of them, and 99 of 100, took at most; null without requests. */
   p50: number | null;
   p99: number | null;
   failedOpen: number;
@@ -42,7 +42,7 @@ export function cost(
   return ((tokens - same) * price + same * (cached ?? 0)) / 1_000_000;
 }
 
-/** What something cost; in which currency, if that is said. */
+/** An amount with its currency, if that is known. */
 export interface Money {
   amount: number;
   currency: string | null;

@@ -1,4 +1,4 @@
-// What is odd about lore, in words.
+// Findings about lore, in words.
 import type { Finding } from '../api/types';
 import { has, t } from './i18n.svelte';
 

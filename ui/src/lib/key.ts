@@ -3,7 +3,7 @@
 
 type Asked = { kind: 'ask' } | { kind: 'key'; key: string };
 
-/** How it stands: nothing is asked for, a key is, or another one than was given. */
+/** Whether the server wants no key, a key, or another key than the one it got. */
 export type Want = 'nothing' | 'key' | 'another';
 
 class Key {

@@ -1,4 +1,4 @@
-// Where the nodes of a graph stand in a box: the server says where in its own picture.
+// Places the nodes of a graph in a box. The server sends a place for each.
 
 export interface Tie {
   from: number;
@@ -16,7 +16,7 @@ const EDGE = 60;
 /** Few nodes are not spread over a whole screen. */
 const MOST = 1.6;
 
-/** Puts the server's picture into a box. A wide box gets a wide picture, at most twice as wide as it was. */
+/** Fits the server's picture into a box; it is stretched to at most twice its width. */
 export function fitted(spots: Spot[], width: number, height: number): Spot[] {
   if (!spots.length) return spots;
   const xs = spots.map((spot) => spot.x);

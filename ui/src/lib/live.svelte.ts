@@ -53,13 +53,13 @@ class Live {
       this.waitForKey();
       return;
     }
-    // `EventSource` comes back by itself and says the last event it saw.
+    // `EventSource` reconnects by itself and sends the id of the last event it saw.
     const source = new EventSource('/api/v1/events');
     let wasLost = false;
     source.onopen = () => {
       this.state(true);
       this.pass({ kind: 'state', up: true });
-      // What was missed is read again, whether the server still knows it or not.
+      // Everything is loaded again, whether or not the server still has the missed events.
       if (wasLost) this.spread({ event: 'gap' });
       wasLost = false;
     };
@@ -107,7 +107,7 @@ class Live {
           }
         }
       } catch {
-        // Said below; tried again.
+        // Reported below; the loop tries again.
       }
       this.state(false);
       this.pass({ kind: 'state', up: false });

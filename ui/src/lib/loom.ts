@@ -8,7 +8,7 @@ export interface Column {
   source: Source;
 }
 
-/** How a thread stands at a message; `through` runs on between two turns. */
+/** The state of a thread at a message; `through` continues between two turns. */
 export type Mark = Thread['state'] | 'through' | '';
 
 export const MOST_COLUMNS = 16;

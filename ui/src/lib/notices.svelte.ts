@@ -1,4 +1,4 @@
-// What was just done, with the way back.
+// Notices about writes and failures, with undo.
 import { ApiError, write } from '../api/client';
 import { t } from './i18n.svelte';
 

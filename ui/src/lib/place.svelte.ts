@@ -2,13 +2,13 @@
 class Place {
   chat = $state<string | null>(null);
   title = $state('');
-  /** The turn looked at last. */
+  /** The turn that was shown last. */
   turn = $state<number | null>(null);
-  /** Who speaks for the model there. */
+  /** The character that the model speaks for there. */
   speaker = $state<string | null>(null);
   /** Whether this server remembers. */
   hasMemory = $state(false);
-  /** What the top bar says after the story. */
+  /** What the top bar shows after the story's title. */
   crumb = $state('');
 
   enter(chat: string): void {

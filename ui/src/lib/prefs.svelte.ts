@@ -68,7 +68,7 @@ class Prefs {
     keep('cachedPrice', cached);
   }
 
-  /** When a story was looked at last, and how long it was. */
+  /** When a story was open last, and how long it was. */
   lastSeen(chat: string): { at: number; messages: number } | null {
     const [at, messages] = text(`seen.${chat}`).split(' ').map(Number);
     return at ? { at, messages: messages ?? 0 } : null;

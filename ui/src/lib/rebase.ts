@@ -3,7 +3,7 @@
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Carries what was typed since `before` over to what is there `now`: elsewhere the new holds. */
+/** Applies the changes from `before` to `mine` on top of `now`. */
 export function rebase<T>(before: T, mine: T, now: T): T {
   if (isObject(before) && isObject(mine) && isObject(now)) {
     const each = Object.keys(now).map((key) => [key, rebase(before[key], mine[key], now[key])]);

@@ -1,13 +1,13 @@
-// What happened before, as a model tells it: asked for once for each place in a story.
+// Recaps by a model, requested once for each place in a story.
 import { part, write } from '../api/client';
 
 const told = new Map<string, string>();
 const key = (chat: string, tip: string): string => `${chat} ${tip}`;
 
-/** What was told of this place already. */
+/** The recap of a place, if there is one already. */
 export const kept = (chat: string, tip: string): string | null => told.get(key(chat, tip)) ?? null;
 
-/** Asks a model. With `ifAway` only if nobody has told the story for some hours. */
+/** Asks a model for a recap. With `ifAway`, only if the story paused for some hours. */
 export async function tellAgain(
   chat: string,
   tip: string,

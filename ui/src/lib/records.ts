@@ -37,7 +37,7 @@ type Fields = Record<string, unknown>;
 const text = (value: unknown): string =>
   typeof value === 'string' ? value : value == null ? '' : JSON.stringify(value);
 
-/** Fields that hold what a record says, in the order they are looked for. */
+/** Fields that may hold the text of a record; the first one found counts. */
 const TEXTS = ['content', 'summary', 'text', 'profile', 'canon', 'name', '_name'];
 
 /** The field that a person may edit; none for records that are more than a text. */
@@ -67,7 +67,7 @@ const BOOKKEEPING = new Set([
   'updated_at',
 ]);
 
-/** Everything else a record says, for people: names as the server writes them. */
+/** The other fields of a record, with the server's names. */
 export function details(record: Memory): [string, string][] {
   const fields = record.fields as Fields;
   const skip = new Set([
@@ -143,7 +143,7 @@ const texts = (value: unknown): string[] =>
 
 export const knowers = (record: Memory): string[] => texts((record.fields as Fields).witnessed_by);
 
-/** The memories that a record stands in for, and the one that stands in for it. */
+/** The memories that a record replaces, and the one that replaces it. */
 export const replaced = (record: Memory): string[] => texts((record.fields as Fields).supersedes);
 export const replacedBy = (record: Memory): string | null => {
   const found = (record.fields as Fields).superseded_by;
@@ -155,7 +155,7 @@ export interface Feeling {
   magnitude: 'low' | 'medium' | 'high';
 }
 
-/** What a relationship's record says, of any form the server keeps. */
+/** The feelings of a relationship, in any form that the server stores. */
 export function feelings(fields: Record<string, unknown>): Feeling[] {
   const found = fields.descriptors;
   if (!Array.isArray(found)) return [];
@@ -196,7 +196,7 @@ export interface Since {
 
 const keyOf = (record: Memory): string => JSON.stringify([record.owner, record.tier, record.id]);
 
-/** What is remembered at one moment against `now`, which holds what ended too. */
+/** Compares the memories of one moment with `now`, which holds ended ones too. */
 export function compare(then: Memory[], now: Memory[]): Since {
   const before = new Map(then.map((record) => [keyOf(record), record]));
   const after = new Map(now.map((record) => [keyOf(record), record]));

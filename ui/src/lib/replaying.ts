@@ -1,15 +1,15 @@
-// Stories told again with other lore or rules: nothing is saved by it.
+// Replays stories with other lore or rules, without saving anything.
 import { get, part, write } from '../api/client';
 import type { ChangedTurn, Page, Run, Tree } from '../api/types';
 
-/** What is tried out. */
+/** The changes to try out. */
 export interface LorePatch {
   entries?: Record<string, unknown>;
   without?: string[];
   rules?: Record<string, unknown>;
 }
 
-/** Begins a run and tells how it goes on, until it is over. */
+/** Starts a run and reports its progress until it is over. */
 export async function replay(
   body: { patch?: LorePatch; chats?: string[] },
   told: (run: Run) => void,

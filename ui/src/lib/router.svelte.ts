@@ -67,6 +67,12 @@ export const router = new Router();
 
 const seg = encodeURIComponent;
 
+/** A query of the values that are not empty. */
+function search(values: Record<string, string>): string {
+  const query = new URLSearchParams(Object.entries(values).filter(([, value]) => value));
+  return query.size ? `?${query.toString()}` : '';
+}
+
 /** All addresses of the page, in one place. */
 export const to = {
   story: (chat: string, message?: string) =>
@@ -75,8 +81,7 @@ export const to = {
   turn: (chat: string, turn: number, view = 'prompt') => `/c/${seg(chat)}/t/${turn}/${view}`,
   why: (chat: string, turn: number, entry: string) => `/c/${seg(chat)}/t/${turn}/why/${seg(entry)}`,
   memory: (chat: string, tier = '') => `/c/${seg(chat)}/memory${tier ? `/${tier}` : ''}`,
-  graph: (focus = '', chat = '') =>
-    `/graph${focus || chat ? `?${new URLSearchParams({ ...(focus ? { focus } : {}), ...(chat ? { chat } : {}) }).toString()}` : ''}`,
+  graph: (focus = '', chat = '') => `/graph${search({ focus, chat })}`,
   replay: (run?: number) => (run === undefined ? '/replay' : `/replay/${run}`),
   settings: (page = '') => `/settings${page ? `/${page}` : ''}`,
   lore: (filter = '') => `/lore${filter ? `?f=${seg(filter)}` : ''}`,

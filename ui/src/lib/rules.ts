@@ -36,7 +36,7 @@ export const FIELDS = [
   'depth',
   'tokens',
 ] as const;
-/** A template that is accepted as it stands. */
+/** A valid template to start from. */
 export const TEMPLATE = '<lore name="{{name}}" key="{{key}}">\\n{{content}}\\n</lore>';
 
 export type Wrapper = (typeof WRAPPERS)[number];

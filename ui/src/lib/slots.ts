@@ -60,11 +60,11 @@ export function next(slots: Where[], slot: Where, by: number): Band {
   return all[Math.max(0, Math.min(all.length - 1, at + by))]!;
 }
 
-/** What a slot takes if nothing is said: also what an empty field means. */
+/** The default budget of a slot, which an empty field means too. */
 export const usualBudget = (settings: Settings, slot: string): number | null =>
   settings.effective.slots.find((one) => one.slot === slot)?.usual.budget ?? null;
 
-/** Whether a slot has a budget at all; what is being typed does not decide that. */
+/** Whether a slot has a budget at all; the draft does not decide that. */
 export const hasBudget = (settings: Settings, slot: string): boolean => {
   const now = settings.effective.slots.find((one) => one.slot === slot);
   return (now?.usual.budget ?? now?.budget ?? null) !== null;

@@ -39,7 +39,7 @@ const NAMED: Record<string, string> = {
 };
 export const slotName = (slot: string): string => NAMED[slot] ?? slot;
 
-/** The source of a memory's slot; what is not known is a memory like any other. */
+/** The source of a memory's slot; an unknown slot counts as facts. */
 export const slotSource = (slot: string): Source => SLOTS[slotName(slot)] ?? 'fact';
 
 export function threadSource(thread: Thread): Source {

@@ -19,7 +19,7 @@ const said = (message: PathMessage): Said =>
     ? { role: message.role, name: message.name, content: message.text }
     : { role: message.role, content: message.text };
 
-/** The newest message of a path that has a turn whose prompt can be gone on from. */
+/** The newest message whose turn still has its whole prompt. */
 export const lastTold = (messages: PathMessage[]): PathMessage | undefined =>
   messages.findLast((message) => message.turn && !message.turn.trimmed);
 
@@ -53,7 +53,7 @@ async function model(): Promise<string> {
   return models.data?.[0]?.id ?? 'default';
 }
 
-/** Sends messages to the model; `heard` gets the reply as it grows. */
+/** Sends messages to the model and calls `heard` with the reply so far. */
 export async function tell(
   chat: string,
   messages: Said[],

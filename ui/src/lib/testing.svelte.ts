@@ -3,10 +3,10 @@ import { get, part } from '../api/client';
 import type { ChangedTurn, Path } from '../api/types';
 import { asYaml } from './yaml';
 
-/** As much of a story as a test made from a turn tells. */
+/** How many messages a test made from a turn holds. */
 const TOLD = 20;
 
-/** What a changed turn brought about, as a test: what came in must come, what went must stay away. */
+/** A changed turn as a test: entries that came in must fire, entries that went must not. */
 export async function testOf({ chat, change }: ChangedTurn, name: string): Promise<string> {
   const path = await get<Path>(`/chats/${part(chat)}/path`, {
     before: change.at + 2,

@@ -137,7 +137,7 @@ interface Decided {
   stands?: Standing | null;
 }
 
-/** Where a text stands for the sake of the prompt cache. */
+/** Where the prompt cache keeps a text. */
 export function standsWords({ outcome }: Decided, stands: Standing): string {
   const place = placeWords(stands.place);
   if (outcome.verdict === 'activated')

@@ -21,9 +21,9 @@ use crate::{clock::SystemClock, files, lore::read_book, moment, store::StoreArgu
 /// A book follows everybody, a character, a persona, a group or one chat. Every change has
 /// a number and can be undone.
 #[derive(Debug, Args)]
-pub(crate) struct Books {
+pub(crate) struct BooksArguments {
     #[command(subcommand)]
-    what: What,
+    what: BooksCommand,
 
     #[command(flatten)]
     store: StoreArguments,
@@ -34,7 +34,7 @@ pub(crate) struct Books {
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum BooksCommand {
     /// List the books and whom they follow
     List,
     /// Put books in, or new versions of books that are there
@@ -117,7 +117,7 @@ fn binding(text: &str) -> Result<Binding, String> {
     })
 }
 
-impl Books {
+impl BooksArguments {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let tenant = TenantId::local();
         let now = SystemClock.now();
@@ -125,16 +125,16 @@ impl Books {
             let store = self.store.open_or_make().await?;
             let case = StoredBooks { desk: store.as_ref(), tenant: &tenant };
             match &self.what {
-                What::List => list(out, &case, self.json).await,
-                What::Log { most } => {
+                BooksCommand::List => list(out, &case, self.json).await,
+                BooksCommand::Log { most } => {
                     let revisions = store.revisions(&tenant, None, *most).await?;
                     log(out, &revisions, self.json)
                 }
-                other @ (What::Add { .. }
-                | What::Attach { .. }
-                | What::Detach { .. }
-                | What::Remove { .. }
-                | What::Undo { .. }) => {
+                other @ (BooksCommand::Add { .. }
+                | BooksCommand::Attach { .. }
+                | BooksCommand::Detach { .. }
+                | BooksCommand::Remove { .. }
+                | BooksCommand::Undo { .. }) => {
                     let before = store.revision(&tenant).await?;
                     let revision = change(&case, other, now).await?;
                     report(out, &case, before, revision, self.json).await
@@ -145,12 +145,16 @@ impl Books {
 }
 
 /// Carries out a change and returns its revision.
-async fn change(case: &StoredBooks<'_>, what: &What, now: Timestamp) -> anyhow::Result<u64> {
+async fn change(
+    case: &StoredBooks<'_>,
+    what: &BooksCommand,
+    now: Timestamp,
+) -> anyhow::Result<u64> {
     Ok(match what {
-        What::Add { files, to, dialect, id } => {
+        BooksCommand::Add { files, to, dialect, id } => {
             add(case, files, to, *dialect, id.as_deref(), now).await?
         }
-        What::Attach { book, to } => {
+        BooksCommand::Attach { book, to } => {
             case.arrange(&book.as_str().into(), None, now, |shelved| {
                 shelved.bindings.extend(to.iter().cloned());
                 shelved.bindings.sort();
@@ -158,7 +162,7 @@ async fn change(case: &StoredBooks<'_>, what: &What, now: Timestamp) -> anyhow::
             })
             .await?
         }
-        What::Detach { book, from } => {
+        BooksCommand::Detach { book, from } => {
             let standing = case.find(&book.as_str().into()).await?;
             let missing = from.iter().find(|one| !standing.shelved.bindings.contains(one));
             if let Some(missing) = missing {
@@ -169,15 +173,15 @@ async fn change(case: &StoredBooks<'_>, what: &What, now: Timestamp) -> anyhow::
             })
             .await?
         }
-        What::Remove { book } => case.remove(&book.as_str().into(), None, now).await?,
-        What::Undo { revision } => {
+        BooksCommand::Remove { book } => case.remove(&book.as_str().into(), None, now).await?,
+        BooksCommand::Undo { revision } => {
             let revision = match revision {
                 Some(revision) => *revision,
                 None => case.desk.revision(case.tenant).await?,
             };
             case.desk.undo(case.tenant, revision, now).await?
         }
-        What::List | What::Log { .. } => case.desk.revision(case.tenant).await?,
+        BooksCommand::List | BooksCommand::Log { .. } => case.desk.revision(case.tenant).await?,
     })
 }
 

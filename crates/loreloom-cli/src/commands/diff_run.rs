@@ -63,7 +63,8 @@ struct Changed {
 impl DiffRun {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let counter = self.tokenizer.load()?;
-        let (old, mut new) = (self.rules.shelf(&self.old)?, self.rules.shelf(&self.new)?);
+        let (old, mut new) =
+            (self.rules.library_source(&self.old)?, self.rules.library_source(&self.new)?);
         let read: Vec<Dialect> = new.volumes.iter().map(|volume| volume.dialect).collect();
         let books = new.volumes.iter().map(|volume| Book::clone(&volume.book));
         let books = as_versions_of(old.volumes.iter().map(|volume| &*volume.book), books);

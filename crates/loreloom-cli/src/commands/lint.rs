@@ -8,7 +8,7 @@ mod vault;
 use std::{io::Write, path::PathBuf, sync::Arc};
 
 use clap::Args;
-use loreloom_core::vault::{Selecting, Severity};
+use loreloom_core::dialects::vault::{Selecting, Severity};
 
 use crate::{
     config::ConfigArguments,

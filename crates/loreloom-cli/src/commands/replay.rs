@@ -51,8 +51,8 @@ impl Replay {
     ) -> anyhow::Result<()> {
         let counter = self.tokenizer.load()?;
         let named = !self.lore.is_empty();
-        let shelf = self.lore.shelf()?;
-        let (library, rules) = (shelf.compile(), &shelf.rules);
+        let source = self.lore.library_source()?;
+        let (library, rules) = (source.compile(), &source.rules);
         for named_run in self.runs.read()? {
             let run = &named_run.run;
             let lines = match &run.library {

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use loreloom_core::{turn::VaultContext, vault::Mark};
+use loreloom_core::{dialects::vault::NoteMark, turn::VaultContext};
 
 use super::serve::runtime;
 use crate::{edit::Editing, store::StoreArguments, vault::SceneArguments};
@@ -13,7 +13,7 @@ use crate::{edit::Editing, store::StoreArguments, vault::SceneArguments};
 /// Without changes, prints the scene. What is said counts from the last message of the user
 /// on, and not in other branches.
 #[derive(Debug, Args)]
-pub(crate) struct Scene {
+pub(crate) struct SceneCommand {
     /// The chat
     chat: String,
 
@@ -49,7 +49,7 @@ pub(crate) struct Scene {
     store: StoreArguments,
 }
 
-impl Scene {
+impl SceneCommand {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let scene = runtime()?.block_on(async {
             let editing = Editing::open(&self.store, &self.chat).await?;
@@ -78,7 +78,7 @@ impl Scene {
                 scene.folders.push(folder);
             }
         }
-        let is_named = |mark: &Mark, titles: &[String]| {
+        let is_named = |mark: &NoteMark, titles: &[String]| {
             let same = |title: &String| title.to_lowercase() == mark.title.to_lowercase();
             titles.iter().any(same)
         };

@@ -191,7 +191,7 @@ impl Serve {
             keeper.begin(&app).await?;
             app.lore.keep_vaults(Arc::clone(&keeper) as Arc<dyn VaultKeeper>);
             if let (Some(memory), Some(extractor)) = (&app.memory, extractor) {
-                memory.employ(extractor.used, extractor.model);
+                memory.models.assign(extractor.used, extractor.model);
             }
             let server = Server::start(app.clone(), address).await?;
             serve_memory::work(&app);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use loreloom_llm::embed::StaticEmbedder;
-use loreloom_memory::service::{MemoryService, Options, Ports};
+use loreloom_memory::service::{MemoryServices, Options, Ports};
 use loreloom_ports::Store;
 use loreloom_server::App;
 use tokio::sync::watch;
@@ -23,8 +23,8 @@ pub(super) fn ports(store: &Arc<dyn Store>) -> Ports {
 }
 
 /// Memory over a store. Nobody does its work yet.
-pub(super) fn memory(store: &Arc<dyn Store>, options: Options) -> Arc<MemoryService> {
-    Arc::new(MemoryService::new(ports(store), options))
+pub(super) fn memory(store: &Arc<dyn Store>, options: Options) -> Arc<MemoryServices> {
+    Arc::new(MemoryServices::new(ports(store), options))
 }
 
 /// Carries out memory's work until the server stops: as many jobs at once as the model takes
@@ -41,13 +41,13 @@ pub(super) fn work(app: &App) {
         loop {
             at_once = tokio::select! {
                 () = stopping.cancelled() => break,
-                now = memory.next_at_once(at_once) => now,
+                now = memory.models.next_at_once(at_once) => now,
             };
             // Those that are too many for another model wait for the next.
             for place in workers..at_once.max(workers) {
                 let (memory, stop) = (Arc::clone(&memory), stop.clone());
                 let name = format!("server-{process}-{begun}-{place}");
-                tasks.spawn(async move { memory.work_until(&name, place, stop).await });
+                tasks.spawn(async move { memory.worker.work_until(&name, place, stop).await });
             }
             workers = workers.max(at_once);
         }

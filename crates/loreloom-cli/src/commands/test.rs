@@ -66,11 +66,11 @@ impl Test {
             read.push((path, tests.with_context(|| format!("`{}`", path.display()))?));
         }
         let counter = self.tokenizer.load()?;
-        let shelf = self.lore.shelf()?;
-        let library = shelf.compile();
+        let source = self.lore.library_source()?;
+        let library = source.compile();
         let loom = Loom {
             library: &library,
-            rules: &shelf.rules,
+            rules: &source.rules,
             counter: counter.as_ref(),
             user: &self.user,
             context: Tokens(self.context),

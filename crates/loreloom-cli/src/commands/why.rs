@@ -7,15 +7,15 @@ use std::{collections::BTreeMap, io::Write};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
+    engine::Decision,
     ids::{EntryId, TenantId},
-    library::{Library, Shelf},
+    library::{Library, LibrarySource},
     prompt::PromptMessage,
     replay::{TurnChange, TurnLine, compare},
     report::{Report, Verdict, words},
     rules::Rules,
     tokens::TokenCounter,
     turn::{TurnCache, TurnInput},
-    weave::Woven,
 };
 use loreloom_formats::diff::{LineChange, line_changes};
 use loreloom_ports::{
@@ -86,7 +86,7 @@ pub(crate) struct Why {
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Answer {
+struct WhyAnswer {
     chat: String,
     message: usize,
     turn: u64,
@@ -121,11 +121,11 @@ struct Today {
 }
 
 /// What is read of the store.
-struct Read {
+struct WhyInput {
     heading: String,
     turn: TurnSummary,
     past: Revisited,
-    library: Option<Shelf>,
+    library: Option<LibrarySource>,
     today: Option<TodaysBooks>,
 }
 
@@ -158,9 +158,9 @@ impl Why {
             });
             let (number, when) = (self.number(&past), moment::shown(turn.created));
             let heading = format!("message {number}{said}, turn {}, {when} UTC", turn.id.0);
-            anyhow::Ok(Read { heading, turn: turn.clone(), past, library, today })
+            anyhow::Ok(WhyInput { heading, turn: turn.clone(), past, library, today })
         })?;
-        let Read { heading, turn, past, library, today } = read;
+        let WhyInput { heading, turn, past, library, today } = read;
         let counter = tokenizer::of_turn(&past.record.report.facts.tokenizer, &self.tokenizer)?;
         let library = library.map(|kept| (kept.compile(), kept.rules));
         let answer = self.answer(&turn, &past, library.as_ref(), today, counter.as_ref())?;
@@ -198,9 +198,9 @@ impl Why {
         library: Option<&(Library, Rules)>,
         today: Option<TodaysBooks>,
         counter: &dyn TokenCounter,
-    ) -> anyhow::Result<Answer> {
+    ) -> anyhow::Result<WhyAnswer> {
         let record = &past.record;
-        let mut answer = Answer {
+        let mut answer = WhyAnswer {
             chat: self.chat.clone(),
             message: self.number(past),
             turn: turn.id.0,
@@ -231,12 +231,12 @@ impl Why {
                     .to_owned(),
             ),
         }
-        if let Some(TodaysBooks { shelf, attachments }) = today {
+        if let Some(TodaysBooks { source, attachments }) = today {
             let input = record.input.as_deref();
             let input = input.context("the turn's circumstances were not stored")?;
             let input = TurnInput { attachments: Some(attachments), ..input.clone() };
-            let library = shelf.compile();
-            let again = Again::decide(past, &input, &library, &shelf.rules, counter)?;
+            let library = source.compile();
+            let again = Again::decide(past, &input, &library, &source.rules, counter)?;
             // A trimmed turn's texts are those that it was just decided to have again.
             let stored = as_stored(record);
             let before = match &then {
@@ -296,7 +296,7 @@ fn names(today: &Library, then: Option<&Library>) -> BTreeMap<EntryId, String> {
 }
 
 /// The turn with today's books, beside what it was.
-fn todays(mut again: Again, before: &Woven, library: &Library, entry: Option<&str>) -> Today {
+fn todays(mut again: Again, before: &Decision, library: &Library, entry: Option<&str>) -> Today {
     let change = compare(&[TurnLine::of(0, before)], &[TurnLine::of(0, &again.woven)]).pop();
     if let Some(name) = entry {
         let found = find_entry(library, name);
@@ -307,7 +307,7 @@ fn todays(mut again: Again, before: &Woven, library: &Library, entry: Option<&st
     Today { messages, report: woven.report, verdicts, change, names: BTreeMap::new() }
 }
 
-impl Answer {
+impl WhyAnswer {
     fn print(
         &self,
         out: &mut dyn Write,
@@ -350,7 +350,7 @@ impl Answer {
 }
 
 impl Today {
-    fn print(&self, out: &mut dyn Write, then: &Answer) -> anyhow::Result<()> {
+    fn print(&self, out: &mut dyn Write, then: &WhyAnswer) -> anyhow::Result<()> {
         writeln!(out, "\nwith today's books:")?;
         let Some(change) = &self.change else {
             return Ok(writeln!(out, "the same texts")?);

@@ -23,7 +23,7 @@ use loreloom_llm::{
     tokenizers::{Tokenizer, TokenizerChoice},
     upstream::HttpUpstream,
 };
-use loreloom_memory::{hardware::Hardware, service::ModelUse};
+use loreloom_memory::{model_profile::ModelProfile, service::ModelUse};
 use loreloom_ports::{ChatModel, Diagnosis, Embedder, Upstream};
 use loreloom_server::{
     Connection, ConnectionKind as Kind, ConnectionReach, ConnectionSettings, Counting, Opening,
@@ -171,12 +171,12 @@ pub(crate) fn fixed(counter: Arc<dyn TokenCounter>) -> Counting {
 /// The tokenizer by a model's name; `own` where a request names none.
 pub(crate) fn by_model(own: String) -> Counting {
     #[derive(Default)]
-    struct Known {
+    struct KnownConnection {
         by_name: HashMap<String, Arc<dyn TokenCounter>>,
         /// The model that was asked for last: mostly it is the next one, too.
         last: Option<(String, Arc<dyn TokenCounter>)>,
     }
-    let known: Mutex<Known> = Mutex::default();
+    let known: Mutex<KnownConnection> = Mutex::default();
     Arc::new(move |model| {
         let model = if model.is_empty() { &own } else { model };
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -344,7 +344,7 @@ impl Opened {
         };
         ModelUse {
             connection: ConnectionId::from(self.name.as_str()),
-            hardware: Hardware::of(source, None),
+            profile: ModelProfile::of(source, None),
             at_once: self
                 .config
                 .at_once

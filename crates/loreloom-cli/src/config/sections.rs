@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::ValueEnum;
-use loreloom_core::{library::Binding, stable::StableSettings, wrap::WrapFormat};
+use loreloom_core::{cache_placement::StableSettings, library::Binding, wrap::WrapFormat};
 use loreloom_server::{Access, FeatureChoice, Features, Keys, Origins, ServerLimits};
 use loreloom_store::StoreAddress;
 use serde::{Deserialize, Deserializer, de};

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use loreloom_core::{
+    dialects::vault::{Conflict, OnFailure, SelectionRules, VaultRules},
     notebook::NotebookRules,
     rules::VaultUse,
     units::Tokens,
-    vault::{Conflict, OnFailure, SelectionRules, VaultRules, clamp_known, rules_of},
 };
-use loreloom_formats::vault::{NoteRules, TagNames};
+use loreloom_formats::vault::{NoteRules, TagNames, clamp_known, rules_of};
 use loreloom_server::KeySource;
 use loreloom_server::vault_select::AskRules;
 use serde_json::{Map, Value};

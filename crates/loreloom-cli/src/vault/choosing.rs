@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use clap::{Args, ValueEnum};
-use loreloom_core::vault::{
+use loreloom_core::dialects::vault::{
     OnFailure, OnNothing, SelectFrom, SelectionRules, SummaryMode, Threshold,
 };
 use loreloom_server::Choosing;
@@ -287,7 +287,7 @@ mod tests {
         };
         assert_eq!(rules, Some(expected));
         let mut clamped = file.clone();
-        loreloom_core::vault::clamp_known(&mut clamped);
+        loreloom_formats::vault::clamp_known(&mut clamped);
         let asking = asking(&clamped);
         assert_eq!((asking.timeout, asking.depth), (Duration::from_secs(5), 6));
         assert_eq!(asking.narrow, Some(0.8));

@@ -10,9 +10,9 @@ use std::{
 
 use anyhow::Context as _;
 use loreloom_core::{
+    dialects::vault::{Conflict, FieldDefinition, Note, NoteSource, join},
     tokens::ByteEstimate,
     units::Tokens,
-    vault::{Conflict, FieldDefinition, Note, NoteSource, join},
 };
 use loreloom_formats::vault::{NoteFile, NoteRead, NoteRules, read_fields, read_note};
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use loreloom_core::vault::{FieldDefinition, NoteSource};
+use loreloom_core::dialects::vault::{FieldDefinition, NoteSource};
 use loreloom_server::{App, OpenVault, RegisteredVault, VaultKeeper, VaultRefusal};
 use tokio::{runtime::Handle, sync::Mutex};
 

@@ -5,10 +5,11 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use loreloom_core::{
     chat::Role,
+    dialects::vault::{NotePosition, depth_of},
     notebook::{ModelNotebook, NotebookMode, NotebookRules, NotebookSeat},
     units::Depth,
-    vault::{NotePosition, depth_of, position_of, role_of},
 };
+use loreloom_formats::vault::{position_of, role_of};
 use serde_json::{Map, Value};
 
 /// Which notebooks take part.
@@ -176,7 +177,7 @@ mod tests {
         let read = |file: Value| {
             let Value::Object(mut file) = file else { panic!("an object") };
             file.insert("aiNotepadEnabled".to_owned(), Value::Bool(true));
-            loreloom_core::vault::clamp_known(&mut file);
+            loreloom_formats::vault::clamp_known(&mut file);
             NotebookArguments::default().rules(&file).model.unwrap()
         };
         assert_eq!(read(json!({"aiNotepadPrompt": " ", "aiNotepadExtractPrompt": ""})), own);

@@ -1,7 +1,7 @@
 //! What the scene is like, as the command line says it.
 
 use clap::Args;
-use loreloom_core::{book::Extensions, turn::VaultContext, vault::Mark};
+use loreloom_core::{book::Extensions, dialects::vault::NoteMark, turn::VaultContext};
 use serde_json::Value;
 
 /// What the scene is like, for the notes of vaults.
@@ -51,9 +51,9 @@ impl SceneArguments {
         }
         let mark = |text: &String| match text.split_once(':') {
             Some((vault, title)) if vaults.contains(&vault) => {
-                Mark { title: title.to_owned(), vault: Some(vault.to_owned()) }
+                NoteMark { title: title.to_owned(), vault: Some(vault.to_owned()) }
             }
-            Some(_) | None => Mark { title: text.clone(), vault: None },
+            Some(_) | None => NoteMark { title: text.clone(), vault: None },
         };
         VaultContext {
             context,

@@ -329,7 +329,7 @@ fn effects_that_a_chat_brings_along_go_on() {
         )
     };
     let entry = r#"{"uid":0,"world":"timed","key":["gong"],"comment":"Cooling","content":"x","position":0,"cooldown":9,"decorators":[]}"#;
-    write(home.path(), "chat.jsonl", &chat(loreloom_core::worldinfo::cyrb53(entry)));
+    write(home.path(), "chat.jsonl", &chat(loreloom_core::dialects::worldinfo::cyrb53(entry)));
     let arguments = ["weave", "--book", "timed.json", "--chat", "chat.jsonl", "--why"];
     let text = printed(home.path(), &[&arguments[..], &["--explain", "Cooling"]].concat());
     assert!(text.contains("cooling down until message 7"), "{text}");

@@ -1,10 +1,10 @@
 //! Texts of one place become one text.
 
 use crate::{
+    dialects::worldinfo::format_world_info,
     place::{Injection, Provenance},
     report::Span,
     units::Tokens,
-    worldinfo::format_world_info,
 };
 
 /// Several injections as one text.
@@ -13,12 +13,12 @@ pub struct Joined {
     /// The text.
     pub text: String,
     /// Where in it each injection stands.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<JoinedPiece>,
 }
 
 /// An injection inside a joined text.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Piece {
+pub struct JoinedPiece {
     /// Where it comes from.
     pub source: Provenance,
     /// First byte.
@@ -39,7 +39,7 @@ impl Joined {
             }
             let start = joined.text.len();
             joined.text.push_str(&injection.text);
-            joined.pieces.push(Piece {
+            joined.pieces.push(JoinedPiece {
                 source: injection.source.clone(),
                 start,
                 end: joined.text.len(),
@@ -60,7 +60,7 @@ impl Joined {
     }
 
     /// The same in the front end's format for World Info, as
-    /// [`format_world_info`](crate::worldinfo::format_world_info) has it. Of a format that
+    /// [`format_world_info`](crate::dialects::worldinfo::format_world_info) has it. Of a format that
     /// repeats the lore, the first copy is told.
     pub(super) fn formatted(self, format: &str) -> Self {
         let text = format_world_info(&self.text, format);

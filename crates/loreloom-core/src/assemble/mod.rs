@@ -15,11 +15,11 @@ mod template;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    join::{Joined, Piece},
-    layout::{Form, Layout, Mark, Stands},
-    plan::{Edit, Insertion, Plan},
+    join::{Joined, JoinedPiece},
+    layout::{Layout, PromptForm, PromptMark, Stands},
+    plan::{Insertion, Plan, PromptEdit},
     seams::{Marker, Seams},
-    template::{Block, PromptTemplate, PromptTexts, build},
+    template::{PromptBlock, PromptTemplate, PromptTexts, build},
 };
 use crate::{prompt::PromptMessage, report::Span};
 

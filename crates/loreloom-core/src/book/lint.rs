@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::{Book, Entry};
 use crate::{
+    dialects::vault::Severity,
     ids::{BookId, EntryId},
     library::Library,
-    vault::Severity,
 };
 
 /// Something odd about a book.

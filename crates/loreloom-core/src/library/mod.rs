@@ -4,10 +4,10 @@
 //! entries a found key touches, what the decorators say. A turn then looks only at the
 //! entries that its text touched.
 
+mod active_entries;
 mod binding;
 mod keys;
-mod roster;
-mod shelf;
+mod library_source;
 mod version;
 
 use std::sync::Arc;
@@ -16,24 +16,28 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 pub use self::{
+    active_entries::{ActiveEntries, Attachment, Scope},
     binding::{Binding, Cast},
     keys::{CompiledKey, KeyMode, Probe},
-    roster::{Attachment, Roster, Scope},
-    shelf::{Shelf, Volume},
+    library_source::{LibrarySource, Volume},
 };
 pub(crate) use self::{
+    active_entries::{MOST_MESSAGES, messages},
     keys::spans_texts,
-    roster::{MOST_MESSAGES, messages},
 };
 use crate::{
     book::{Book, Entry, Force, Key, MatchSources, Recursion, Secondary, SelectiveLogic, Timed},
-    cards::{CardEntry, CardRules, CopyOf},
+    dialects::{
+        cards::{CardEntry, CardRules, CopyOf, resolve_key},
+        vault::Vault,
+        worldinfo::{
+            WorldInfoRules, fingerprint, leaves_logic_open, missing_uid, split_decorators,
+        },
+    },
     ids::{EntryId, LibraryVersion},
     macros,
     rules::Rules,
     scan::{Folding, LiteralIndex, PatternId},
-    vault::Vault,
-    worldinfo::{WorldInfoRules, fingerprint, leaves_logic_open, missing_uid, split_decorators},
 };
 
 /// The rules a book is read by.
@@ -46,6 +50,16 @@ pub enum Dialect {
     WorldInfo,
     /// Books of character cards, with decorators.
     Cards,
+}
+
+impl Dialect {
+    /// What a key looks for once its macros are known: `expanded` is the key after them.
+    pub(crate) fn resolve(self, key: &CompiledKey, expanded: &str) -> Probe {
+        match self {
+            Self::WorldInfo => key.resolve(expanded),
+            Self::Cards => resolve_key(key, expanded),
+        }
+    }
 }
 
 /// An entry's place in a [`Library`].

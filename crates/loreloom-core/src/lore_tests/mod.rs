@@ -35,14 +35,14 @@ pub struct LoreTest {
     /// The model's context size, where it is another than usual.
     pub context: Option<Tokens>,
     /// What was said.
-    pub messages: Vec<Said>,
+    pub messages: Vec<TestMessage>,
     /// What is expected.
     pub expected: Vec<Expectation>,
 }
 
 /// A message of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct TestMessage {
     /// Who said it.
     pub role: Role,
     /// Under which name.

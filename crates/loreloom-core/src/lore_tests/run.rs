@@ -7,10 +7,10 @@ use crate::{
     assemble::{Assembled, Layout},
     chat::{Message, Path},
     ids::{ChatId, EntryId},
-    library::{Attachment, Cast, Library, Roster},
+    library::{ActiveEntries, Attachment, Cast, Library},
     place::{Injection, Provenance},
     prompt::PromptMessage,
-    replay::{self, Event, Replay, TurnLine, events},
+    replay::{self, Replay, ReplayEvent, TurnLine, events},
     report::{Outcome, Verdict, words},
     rules::Rules,
     tokens::TokenCounter,
@@ -38,11 +38,14 @@ pub struct Loom<'a> {
 pub fn run(
     tests: &[LoreTest],
     loom: &Loom<'_>,
-    active: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
+    attached: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
 ) -> Vec<TestResult> {
-    let roster = Roster::all(loom.library, loom.rules.world_info.strategy);
+    let active = ActiveEntries::all(loom.library, loom.rules.world_info.strategy);
     let named = Named::of(loom.library);
-    tests.iter().map(|test| Told::of(test, loom, &roster, &active).judge(test, &named)).collect()
+    tests
+        .iter()
+        .map(|test| TestStory::of(test, loom, &active, &attached).judge(test, &named))
+        .collect()
 }
 
 /// Entries by their ids and by what people call them.
@@ -96,31 +99,31 @@ fn folded(name: &str) -> String {
 }
 
 /// A test's story, told to its end.
-struct Told {
+struct TestStory {
     line: TurnLine,
     verdicts: Vec<Verdict>,
     /// The entries in the order in which they stand in the prompt.
     standing: Vec<EntryId>,
 }
 
-impl Told {
+impl TestStory {
     fn of(
         test: &LoreTest,
         loom: &Loom<'_>,
-        roster: &Roster,
-        active: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
+        active: &ActiveEntries,
+        attached: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
     ) -> Self {
         let chat = test.chat.clone().unwrap_or_else(|| ChatId::from("test"));
-        let input = |speaker: Option<&str>| input(test, loom, &chat, speaker, &active);
+        let input = |speaker: Option<&str>| input(test, loom, &chat, speaker, &attached);
         let Loom { library, rules, counter, .. } = *loom;
-        let mut story = Replay::new(chat.clone(), replay::Loom { library, roster, rules, counter });
+        let mut story = Replay::new(chat.clone(), replay::Loom { library, active, rules, counter });
         let messages = test
             .messages
             .iter()
             .map(|said| Message::new(said.role, said.name.as_deref(), said.text.as_str()));
         let mut told = events(messages, |_, speaker| input(speaker));
         // The turn after the last message is the one that is judged.
-        if matches!(told.last(), Some(Event::Turn(_))) {
+        if matches!(told.last(), Some(ReplayEvent::Turn(_))) {
             told.pop();
         }
         story.run(told);
@@ -202,7 +205,7 @@ fn input(
     loom: &Loom<'_>,
     chat: &ChatId,
     speaker: Option<&str>,
-    active: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
+    attached: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
 ) -> TurnInput {
     let speaker = speaker.or(test.speaker.as_deref());
     let user = test.user.as_deref().unwrap_or(loom.user);
@@ -212,7 +215,7 @@ fn input(
         user: user.to_owned(),
         speaker: speaker.map(Speaker::named),
         group: test.group.clone(),
-        attachments: active(&cast),
+        attachments: attached(&cast),
         ..TurnInput::default()
     }
 }
@@ -248,7 +251,7 @@ mod tests {
     use crate::{
         book::{Book, Entry, Key},
         chat::Role,
-        lore_tests::Said,
+        lore_tests::TestMessage,
         rules::Profile,
         tokens::ByteEstimate,
     };
@@ -288,7 +291,7 @@ mod tests {
     }
 
     fn test(speaker: &str, messages: &[(char, &str)], expected: Expectation) -> LoreTest {
-        let said = |&(who, text): &(char, &str)| Said {
+        let said = |&(who, text): &(char, &str)| TestMessage {
             role: if who == 'U' { Role::User } else { Role::Assistant },
             name: None,
             text: text.to_owned(),

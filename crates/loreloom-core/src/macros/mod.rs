@@ -15,7 +15,7 @@ use std::{
     collections::BTreeMap,
 };
 
-use self::block::Block;
+use self::block::MacroBlock;
 pub use self::{
     chance::Draw,
     time::in_words,
@@ -213,7 +213,7 @@ impl Expansion<'_, '_> {
         if depth < MAX_DEPTH
             && let Some(length) = self.macro_length(text)
         {
-            if let Some(block) = Block::find(self, text, length) {
+            if let Some(block) = MacroBlock::find(self, text, length) {
                 out.push_str(&self.write(block.chosen(self, depth + 1), depth + 1));
                 return block.length;
             }

@@ -14,23 +14,23 @@ use rustc_hash::FxHashMap;
 pub use self::{
     accident::accidental,
     compare::{TurnChange, compare},
-    timeline::{Cut, Fired, TurnLine},
+    timeline::{Fired, TimelineCut, TurnLine},
 };
 use crate::{
     chat::{GenerationType, Message, Path, Role, Voices},
+    engine::{self, Decision, EngineInput, decide},
     ids::ChatId,
-    library::{Attachment, Library, Roster},
+    library::{ActiveEntries, Attachment, Library},
     report::Verdict,
     rules::Rules,
     state::{StateDelta, StoryState},
     tokens::TokenCounter,
     turn::{Instruments, Transcript, TurnCache, TurnInput},
-    weave::{self, Woven, weave},
 };
 
 /// What happens in a story.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
+pub enum ReplayEvent {
     /// A message.
     Message(Message),
     /// A turn: the model is asked for a reply.
@@ -43,7 +43,7 @@ pub struct Loom<'a> {
     /// The books.
     pub library: &'a Library,
     /// The entries that are active where a turn does not name its attachments.
-    pub roster: &'a Roster,
+    pub active: &'a ActiveEntries,
     /// The rules.
     pub rules: &'a Rules,
     /// The tokenizer.
@@ -58,8 +58,8 @@ pub struct Replay<'a> {
     /// Under which names it is told.
     voices: Voices,
     transcript: Transcript,
-    /// Rosters of turns that name their attachments.
-    rosters: FxHashMap<Vec<Attachment>, Roster>,
+    /// The active entries of turns that name their attachments.
+    active_sets: FxHashMap<Vec<Attachment>, ActiveEntries>,
     /// What turns on earlier messages left.
     settled: StoryState,
     /// What the last turn on the newest message leaves.
@@ -73,7 +73,7 @@ impl<'a> Replay<'a> {
             cache: TurnCache::default(),
             path: Path::new(chat),
             voices: Voices::default(),
-            rosters: FxHashMap::default(),
+            active_sets: FxHashMap::default(),
             transcript: transcript(&loom),
             settled: StoryState::default(),
             here: StateDelta::default(),
@@ -90,20 +90,23 @@ impl<'a> Replay<'a> {
     }
 
     /// Decides a turn on the story so far.
-    pub fn ask(&mut self, input: &TurnInput) -> Woven {
+    pub fn ask(&mut self, input: &TurnInput) -> Decision {
         self.tell_as(&input.voices);
         let Loom { library, rules, counter, .. } = self.loom;
-        let roster = match &input.attachments {
+        let active = match &input.attachments {
             Some(attachments) => self
-                .rosters
+                .active_sets
                 .entry(attachments.clone())
-                .or_insert_with(|| input.roster(library, rules)),
-            None => self.loom.roster,
+                .or_insert_with(|| input.active_entries(library, rules)),
+            None => self.loom.active,
         };
         let turn = input.turn(&self.path, &self.transcript);
         let mut dice = turn.dice();
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut self.cache };
-        let woven = weave(library, roster, &turn, &self.settled, rules, &mut instruments);
+        let woven = decide(
+            &EngineInput { library, active, turn: &turn, state: &self.settled, rules },
+            &mut instruments,
+        );
         if input.generation != GenerationType::Quiet {
             self.here = woven.delta.clone();
         }
@@ -111,21 +114,17 @@ impl<'a> Replay<'a> {
     }
 
     /// The same, with a verdict for every entry, those that nothing touched too.
-    pub fn ask_for_all(&mut self, input: &TurnInput) -> (Woven, Vec<Verdict>) {
+    pub fn ask_for_all(&mut self, input: &TurnInput) -> (Decision, Vec<Verdict>) {
         let woven = self.ask(input);
         let Loom { library, rules, counter, .. } = self.loom;
-        let attached = input.attachments.as_ref().and_then(|these| self.rosters.get(these));
-        let roster = attached.unwrap_or(self.loom.roster);
+        let attached = input.attachments.as_ref().and_then(|these| self.active_sets.get(these));
+        let active = attached.unwrap_or(self.loom.active);
         let turn = input.turn(&self.path, &self.transcript);
         let mut dice = turn.dice();
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut self.cache };
-        let verdicts = weave::verdicts(
+        let verdicts = engine::verdicts(
             &woven.report,
-            library,
-            roster,
-            &turn,
-            &self.settled,
-            rules,
+            &EngineInput { library, active, turn: &turn, state: &self.settled, rules },
             &mut instruments,
         );
         (woven, verdicts)
@@ -156,12 +155,12 @@ impl<'a> Replay<'a> {
     }
 
     /// Tells all of `events`: a line for every turn.
-    pub fn run(&mut self, events: impl IntoIterator<Item = Event>) -> Vec<TurnLine> {
+    pub fn run(&mut self, events: impl IntoIterator<Item = ReplayEvent>) -> Vec<TurnLine> {
         let mut lines = Vec::new();
         for event in events {
             match event {
-                Event::Message(message) => self.say(message),
-                Event::Turn(input) => {
+                ReplayEvent::Message(message) => self.say(message),
+                ReplayEvent::Turn(input) => {
                     let woven = self.ask(&input);
                     let mut line = TurnLine::of(self.path.items().len(), &woven);
                     let near = self.loom.rules.world_info.vectors.threshold;
@@ -185,19 +184,19 @@ fn transcript(loom: &Loom<'_>) -> Transcript {
 pub fn events(
     messages: impl IntoIterator<Item = Message>,
     mut input: impl FnMut(usize, Option<&str>) -> TurnInput,
-) -> Vec<Event> {
+) -> Vec<ReplayEvent> {
     let mut events = Vec::new();
     let (mut said, mut waiting) = (0, false);
     for message in messages {
         if message.role == Role::Assistant && said > 0 {
-            events.push(Event::Turn(Box::new(input(said, message.name.as_deref()))));
+            events.push(ReplayEvent::Turn(Box::new(input(said, message.name.as_deref()))));
         }
         waiting = message.role == Role::User;
-        events.push(Event::Message(message));
+        events.push(ReplayEvent::Message(message));
         said += 1;
     }
     if waiting {
-        events.push(Event::Turn(Box::new(input(said, None))));
+        events.push(ReplayEvent::Turn(Box::new(input(said, None))));
     }
     events
 }

@@ -27,7 +27,7 @@ fn book() -> Book {
 }
 
 /// `B` is the user, `T` the model.
-fn story(texts: &[(char, &str)]) -> Vec<Event> {
+fn story(texts: &[(char, &str)]) -> Vec<ReplayEvent> {
     let message = |&(who, text): &(char, &str)| match who {
         'B' => Message::new(Role::User, Some("Bea"), text),
         _ => Message::new(Role::Assistant, Some("Tom"), text),
@@ -40,11 +40,11 @@ fn story(texts: &[(char, &str)]) -> Vec<Event> {
     })
 }
 
-fn lines(book: Book, events: Vec<Event>) -> Vec<TurnLine> {
+fn lines(book: Book, events: Vec<ReplayEvent>) -> Vec<TurnLine> {
     let rules = Profile::Loreloom.rules();
     let library = Library::under([Arc::new(book)], &rules);
-    let roster = Roster::all(&library, rules.world_info.strategy);
-    let loom = Loom { library: &library, roster: &roster, rules: &rules, counter: &ByteEstimate };
+    let active = ActiveEntries::all(&library, rules.world_info.strategy);
+    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
     Replay::new(ChatId::from("c"), loom).run(events)
 }
 
@@ -76,8 +76,8 @@ fn timed_effects_carry_over_and_the_model_is_asked_where_it_spoke() {
 fn a_turn_asked_for_again_decides_alike_and_leaves_the_same_state() {
     let rules = Profile::Loreloom.rules();
     let library = Library::under([Arc::new(book())], &rules);
-    let roster = Roster::all(&library, rules.world_info.strategy);
-    let loom = Loom { library: &library, roster: &roster, rules: &rules, counter: &ByteEstimate };
+    let active = ActiveEntries::all(&library, rules.world_info.strategy);
+    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
     let mut replay = Replay::new(ChatId::from("c"), loom);
     replay.say(Message::new(Role::User, None, "the bell"));
     let input = TurnInput { context: Tokens(1000), ..TurnInput::default() };
@@ -97,8 +97,8 @@ fn a_turn_sees_the_story_under_the_names_it_was_given() {
     let mut book = book();
     book.entries = vec![entry(0, "Tom", "Tom is tall.")];
     let library = Library::under([Arc::new(book)], &rules);
-    let roster = Roster::all(&library, rules.world_info.strategy);
-    let loom = Loom { library: &library, roster: &roster, rules: &rules, counter: &ByteEstimate };
+    let active = ActiveEntries::all(&library, rules.world_info.strategy);
+    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
     let mut replay = Replay::new(ChatId::from("c"), loom);
     let said = |name| {
         let told = [(Role::User, "Hello."), (Role::Assistant, "Yes."), (Role::User, "Good.")];
@@ -109,7 +109,7 @@ fn a_turn_sees_the_story_under_the_names_it_was_given() {
     }
     let nameless = Path::of(ChatId::from("c"), said(None));
     let input = |voices| TurnInput { context: Tokens(1000), voices, ..TurnInput::default() };
-    let fired = |woven: Woven| woven.injections.len();
+    let fired = |woven: Decision| woven.injections.len();
     assert_eq!(fired(replay.ask(&input(Voices::default()))), 1);
     assert_eq!(fired(replay.ask(&input(Voices::of(&nameless)))), 0);
     assert_eq!(replay.path().prefix(), nameless.prefix());
@@ -121,8 +121,8 @@ fn a_turn_weaves_only_from_the_books_that_were_attached() {
     let mut other = Book::new("other", "Other");
     other.entries = vec![entry(7, "bell", "Bells ring.")];
     let library = Library::under([Arc::new(book()), Arc::new(other)], &rules);
-    let roster = Roster::all(&library, rules.world_info.strategy);
-    let loom = Loom { library: &library, roster: &roster, rules: &rules, counter: &ByteEstimate };
+    let active = ActiveEntries::all(&library, rules.world_info.strategy);
+    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
     let mut replay = Replay::new(ChatId::from("c"), loom);
     replay.say(Message::new(Role::User, None, "the bell"));
     let mut texts = |attachments| {

@@ -6,7 +6,7 @@
 //!
 //! Entries that nothing in the text touched are not written down: their verdict follows
 //! from the book and the turn's facts, and is derived when somebody asks
-//! (`weave::verdicts`).
+//! (`engine::verdicts`).
 
 mod class;
 mod selection;
@@ -20,14 +20,14 @@ pub use self::{
     class::VerdictClass,
     selection::{Fallback, SelectionUse, Served},
     trigger::{KeyMatch, MatchPlace, ScanPhase, TextSource, Trigger},
-    verdict::{Gate, GroupRule, Outcome, Reason, Standing, Stop, Verdict},
+    verdict::{Gate, GroupRule, KeptPlace, Outcome, Reason, Stop, Verdict},
 };
 use crate::{
-    cards::Problem,
+    cache_placement::Measured,
     chat::{GenerationType, Path},
+    dialects::cards::Problem,
     ids::{ChatId, LibraryVersion, MessageId, PrefixHash},
     place::Provenance,
-    stable::Measured,
     tokens::TokenCounter,
     turn::Turn,
     units::{MessageCount, Timestamp, Tokens},

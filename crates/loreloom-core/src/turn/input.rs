@@ -8,13 +8,13 @@ use super::{Selection, Transcript, Turn};
 use crate::{
     assemble::Seams,
     book::{Entry, Extensions},
+    cache_placement::Arrangement,
     chat::{GenerationType, Message, Path, Voices},
+    dialects::vault::NoteMark,
     ids::{ChatId, ConnectionId, EntryId},
-    library::{Attachment, Cast, Library, Roster},
+    library::{ActiveEntries, Attachment, Cast, Library},
     rules::Rules,
-    stable::Arrangement,
     units::{Timestamp, Tokens},
-    vault::Mark,
 };
 
 /// The input of a turn. It is stored with the turn, so that the turn can be replayed.
@@ -117,11 +117,11 @@ impl TurnInput {
     }
 
     /// The entries that take part, from the library of the turn.
-    pub fn roster(&self, library: &Library, rules: &Rules) -> Roster {
+    pub fn active_entries(&self, library: &Library, rules: &Rules) -> ActiveEntries {
         let strategy = rules.world_info.strategy;
         match &self.attachments {
-            Some(attachments) => Roster::new(library, attachments, strategy),
-            None => Roster::all(library, strategy),
+            Some(attachments) => ActiveEntries::new(library, attachments, strategy),
+            None => ActiveEntries::all(library, strategy),
         }
     }
 }
@@ -203,8 +203,8 @@ pub struct VaultContext {
     pub folders: Vec<String>,
     /// Notes that are always in.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub pins: Vec<Mark>,
+    pub pins: Vec<NoteMark>,
     /// Notes that are never in.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub blocks: Vec<Mark>,
+    pub blocks: Vec<NoteMark>,
 }

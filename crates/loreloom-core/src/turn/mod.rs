@@ -14,15 +14,15 @@ pub use self::{
 };
 use crate::{
     chat::{Path, Role},
+    dialects::vault::{VaultCache, VaultStage},
     dice::{Dice, TurnDice},
+    engine::texts::Occurrences,
     ids::{ChatId, MessageId, PrefixHash},
     library::{Cast, Dialect},
     macros::MacroValues,
     scan::{Folding, HitCache},
-    texts::Occurrences,
     tokens::TokenCounter,
     units::MessageCount,
-    vault::{Stage, VaultCache},
 };
 
 /// A turn's input on a path. The engine reads nothing else but books, rules and state.
@@ -115,7 +115,7 @@ struct DialectCache {
 
 impl TurnCache {
     /// Calls `watcher` after each stage of the vault.
-    pub fn watch_vault(&mut self, watcher: impl FnMut(Stage) + Send + 'static) {
+    pub fn watch_vault(&mut self, watcher: impl FnMut(VaultStage) + Send + 'static) {
         self.vault.watch(watcher);
     }
 

@@ -2,18 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::vault::Choice;
+use crate::note_selection::NoteChoice;
 
 /// How the vault notes of a turn were selected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Selection {
     /// The model chose these notes, perhaps none.
-    Chosen(Vec<Choice>),
+    Chosen(Vec<NoteChoice>),
     /// The last choice was reused without asking the model.
     Kept {
         /// The last choice.
-        choices: Vec<Choice>,
+        choices: Vec<NoteChoice>,
         /// Why it was reused.
         because: StillHolds,
     },

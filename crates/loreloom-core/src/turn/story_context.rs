@@ -12,11 +12,11 @@ use super::VaultContext;
 use crate::{
     book::Extensions,
     chat::Role,
+    dialects::vault::NoteMark,
     note::AuthorsNote,
     place::{Injection, Place, Provenance},
     tokens::TokenCounter,
     units::Depth,
-    vault::Mark,
 };
 
 /// What a front end states. Fields it leaves out keep their earlier value.
@@ -31,10 +31,10 @@ pub struct StoryContext {
     pub folders: Option<Vec<String>>,
     /// Notes that are always in, by title, or by vault and title.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "marks")]
-    pub pins: Option<Vec<Mark>>,
+    pub pins: Option<Vec<NoteMark>>,
     /// Notes that are never in.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "marks")]
-    pub blocks: Option<Vec<Mark>>,
+    pub blocks: Option<Vec<NoteMark>>,
     /// The greeting the chat began with, counted from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub greeting: Option<u32>,
@@ -133,17 +133,17 @@ fn names<'de, D: Deserializer<'de>>(
 }
 
 /// Notes by title, or by vault and title.
-fn marks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Mark>>, D::Error> {
+fn marks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<NoteMark>>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Named {
         Title(String),
-        Mark(Mark),
+        NoteMark(NoteMark),
     }
     let named = Option::<Vec<Named>>::deserialize(deserializer)?;
     let mark = |named| match named {
-        Named::Title(title) => Mark { title, vault: None },
-        Named::Mark(mark) => mark,
+        Named::Title(title) => NoteMark { title, vault: None },
+        Named::NoteMark(mark) => mark,
     };
     Ok(named.map(|named| named.into_iter().map(mark).collect()))
 }

@@ -5,8 +5,8 @@ use std::{borrow::Cow, sync::Arc};
 use crate::{
     book::is_js_space,
     chat::{Message, Path, Role},
+    dialects::vault::Lines,
     scan::ScanText,
-    vault::Lines,
 };
 
 /// The messages that keys are looked for in, oldest first. It grows with the path, so each

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{field::Fields, format::WrapFormat, frame::Frame};
+use super::{field::WrapFields, format::WrapFormat, frame::Frame};
 
 /// A piece of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -21,7 +21,7 @@ pub enum Segment {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unwrapped {
     /// What its wrapper says.
-    pub fields: Fields,
+    pub fields: WrapFields,
     /// Its text.
     pub content: String,
 }
@@ -73,7 +73,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::wrap::{Field, wrap};
+    use crate::wrap::{WrapField, wrap};
 
     const FORMATS: [&str; 13] = [
         "xml-minimal",
@@ -92,11 +92,11 @@ mod tests {
     ];
 
     fn entry(name: &str, secondary: Vec<String>, content: &str) -> Unwrapped {
-        let mut fields = Fields::new();
-        fields.set(Field::Name, name);
-        fields.set(Field::Uid, "7");
-        fields.set(Field::Key, "be]ll");
-        fields.set_list(Field::Secondary, secondary);
+        let mut fields = WrapFields::new();
+        fields.set(WrapField::Name, name);
+        fields.set(WrapField::Uid, "7");
+        fields.set(WrapField::Key, "be]ll");
+        fields.set_list(WrapField::Secondary, secondary);
         Unwrapped { fields, content: content.to_owned() }
     }
 

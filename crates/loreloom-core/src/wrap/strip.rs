@@ -15,14 +15,14 @@ use std::borrow::Cow;
 
 use super::{
     format::WrapFormat,
-    frame::{Block, Frame},
+    frame::{Frame, WrappedEntry},
     read::Unwrapped,
 };
 use crate::{
+    dialects::worldinfo,
     library::{EntryIx, Library},
     macros::MacroValues,
     rules::Rules,
-    worldinfo,
 };
 
 /// Taking marks out can join others; more often than this only text made for it does.
@@ -115,7 +115,7 @@ fn pass(text: &str, frame: Frame<'_>, is_lore: &dyn Fn(&Unwrapped) -> bool) -> O
 }
 
 /// Something to take out: what is put there instead, and whether it was a whole entry.
-struct Mark {
+struct Removal {
     start: usize,
     end: usize,
     instead: Option<String>,
@@ -128,20 +128,20 @@ fn opened(
     frame: Frame<'_>,
     at: usize,
     is_lore: &dyn Fn(&Unwrapped) -> bool,
-) -> Result<Mark, usize> {
-    if let Ok(Block { fields, content, end }) = frame.read_block(text, at) {
+) -> Result<Removal, usize> {
+    if let Ok(WrappedEntry { fields, content, end }) = frame.read_block(text, at) {
         let entry = Unwrapped { fields, content };
         let lore = is_lore(&entry);
         let instead = (!lore).then_some(entry.content);
-        return Ok(Mark { start: at, end, instead, block: lore });
+        return Ok(Removal { start: at, end, instead, block: lore });
     }
     let (_, end) = frame.read_open(text, at)?;
-    Ok(Mark { start: at, end, instead: Some(String::new()), block: false })
+    Ok(Removal { start: at, end, instead: Some(String::new()), block: false })
 }
 
-fn closed(text: &str, frame: Frame<'_>, from: usize, at: usize) -> Option<Mark> {
+fn closed(text: &str, frame: Frame<'_>, from: usize, at: usize) -> Option<Removal> {
     let (start, end, _) = frame.read_close(text, from, at)?;
-    Some(Mark { start, end, instead: Some(String::new()), block: false })
+    Some(Removal { start, end, instead: Some(String::new()), block: false })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@
 mod lift;
 mod lower;
 
-use loreloom_core::cards::{Grammar, split};
+use loreloom_core::dialects::cards::{Grammar, split};
 
 pub use self::lift::{Lifted, lift};
 pub(crate) use self::lower::lower;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use loreloom_core::{book::is_js_space, vault::truncate::squeeze_lines};
+use loreloom_core::book::is_js_space;
 
 /// Where a first-level heading says its text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,6 +131,19 @@ pub fn clean(body: &str, headings: Headings) -> String {
     let text = cut_pictures(&text);
     let text = show_links(&text);
     squeeze_lines(&text).trim_matches(is_js_space).to_owned()
+}
+
+/// At most one empty line in a row.
+fn squeeze_lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut newlines = 0;
+    for character in text.chars() {
+        newlines = if character == '\n' { newlines + 1 } else { 0 };
+        if newlines <= 2 {
+            out.push(character);
+        }
+    }
+    out
 }
 
 fn cut_between(text: &str, open: &str, close: &str) -> String {

@@ -6,8 +6,8 @@
 
 use loreloom_core::{
     book::{Book, DepthFrom, Entry, Key, Position, SelectiveLogic},
+    dialects::vault::{Note, NotePosition},
     ids::EntryId,
-    vault::{Note, NotePosition},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value, json};

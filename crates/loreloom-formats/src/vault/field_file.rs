@@ -1,12 +1,12 @@
 //! The file in which a vault defines its fields.
 
-use loreloom_core::{
-    book::is_js_space,
-    vault::{BadField, FieldDefinition, RawField},
-};
+use loreloom_core::{book::is_js_space, dialects::vault::FieldDefinition};
 use serde_json::{Map, Number, Value};
 
-use super::YamlReader;
+use super::{
+    YamlReader,
+    field_definition::{BadField, RawField, check},
+};
 
 /// A file of definitions, read.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,7 +32,7 @@ pub fn read_fields(text: &str, reader: YamlReader) -> FieldFile {
     });
     let mut file = FieldFile { unreadable: raw.is_empty() && written, ..FieldFile::default() };
     for field in raw {
-        let (definition, bad) = FieldDefinition::check(&field);
+        let (definition, bad) = check(&field);
         file.fields.extend(definition);
         file.bad.extend(bad);
     }
@@ -42,13 +42,12 @@ pub fn read_fields(text: &str, reader: YamlReader) -> FieldFile {
 fn read_yaml(text: &str) -> Option<Vec<RawField>> {
     let value: Value = serde_saphyr::from_str(text).ok()?;
     let fields = value.get("fields")?.as_array()?;
-    let raw = |field: &Value| Some(RawField { values: field.as_object()?.clone() });
-    Some(fields.iter().filter_map(raw).collect())
+    Some(fields.iter().filter_map(Value::as_object).cloned().collect())
 }
 
 /// What lines of which indentation belong to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum FieldPart {
     Field,
     Gating,
     Values,
@@ -57,7 +56,7 @@ enum Part {
 /// Reads the layout that DeepLore writes: indentation of 2, 4 and 6. A tab is as wide as `tab`.
 fn read_lines(text: &str, tab: usize) -> Vec<RawField> {
     let mut fields: Vec<RawField> = Vec::new();
-    let mut part = Part::Field;
+    let mut part = FieldPart::Field;
     for line in text.split('\n') {
         let line = line.trim_end_matches(is_js_space);
         let content = line.trim_start_matches(is_js_space);
@@ -66,8 +65,8 @@ fn read_lines(text: &str, tab: usize) -> Vec<RawField> {
         if let Some(name) = field_start(content).filter(|_| indent == 2) {
             let mut values = Map::new();
             values.insert("name".to_owned(), Value::from(name));
-            fields.push(RawField { values });
-            part = Part::Field;
+            fields.push(values);
+            part = FieldPart::Field;
             continue;
         }
         if let Some(field) = fields.last_mut() {
@@ -85,36 +84,35 @@ fn field_start(content: &str) -> Option<&str> {
     (!name.is_empty()).then_some(name)
 }
 
-fn take_line(field: &mut RawField, part: Part, indent: usize, content: &str) -> Part {
+fn take_line(field: &mut RawField, part: FieldPart, indent: usize, content: &str) -> FieldPart {
     let pair = pair(content);
     match (part, indent, pair) {
-        (_, 4, Some(("gating", _))) => return Part::Gating,
+        (_, 4, Some(("gating", _))) => return FieldPart::Gating,
         (_, 4, Some(("values", list))) => {
             let inside = list.strip_prefix('[').map(|rest| rest.trim_start_matches(is_js_space));
             if inside.is_none_or(|rest| !rest.starts_with(']')) {
-                return Part::Values;
+                return FieldPart::Values;
             }
-            field.values.insert("values".to_owned(), Value::Array(Vec::new()));
-            return Part::Field;
+            field.insert("values".to_owned(), Value::Array(Vec::new()));
+            return FieldPart::Field;
         }
         (_, 4, Some((key, value))) => {
             if !value.is_empty() {
-                field.values.insert(key.to_owned(), scalar(value));
+                field.insert(key.to_owned(), scalar(value));
             }
-            return Part::Field;
+            return FieldPart::Field;
         }
-        (_, 4, None) if content.starts_with(is_word) => return Part::Field,
-        (Part::Gating, 6, Some((key, value))) if !value.is_empty() => {
-            let gating = field.values.entry("gating").or_insert_with(|| Map::new().into());
+        (_, 4, None) if content.starts_with(is_word) => return FieldPart::Field,
+        (FieldPart::Gating, 6, Some((key, value))) if !value.is_empty() => {
+            let gating = field.entry("gating").or_insert_with(|| Map::new().into());
             if let Some(gating) = gating.as_object_mut() {
                 gating.insert(key.to_owned(), scalar(value));
             }
         }
-        (Part::Values, 6, _) => {
+        (FieldPart::Values, 6, _) => {
             let item = content.strip_prefix('-').filter(|rest| rest.starts_with(is_js_space));
             if let Some(item) = item {
-                let values =
-                    field.values.entry("values").or_insert_with(|| Vec::<Value>::new().into());
+                let values = field.entry("values").or_insert_with(|| Vec::<Value>::new().into());
                 if let Some(values) = values.as_array_mut() {
                     values.push(Value::from(item.trim_matches(is_js_space)));
                 }
@@ -164,6 +162,8 @@ fn is_number(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use loreloom_core::dialects::vault::Operator;
+
     use super::*;
 
     const FILE: &str = "fields:\n  - name: mood\n    multi: true\n    gating:\n      operator: \
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(mini, read_fields(FILE, YamlReader::Full));
         let names: Vec<&str> = mini.fields.iter().map(|field| field.name.as_str()).collect();
         assert_eq!(names, ["mood", "rank"]);
-        assert_eq!(mini.fields[0].gating.operator.name(), "not_any");
+        assert_eq!(mini.fields[0].gating.operator, Operator::NotAny);
         assert_eq!(mini.fields[0].values, ["calm"]);
         assert_eq!(mini.bad.len(), 2);
     }

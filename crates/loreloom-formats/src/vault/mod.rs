@@ -7,6 +7,7 @@
 
 mod body;
 mod crossing;
+mod field_definition;
 mod field_file;
 mod frontmatter;
 mod mini_yaml;
@@ -14,6 +15,7 @@ mod note;
 mod oddities;
 mod repair;
 mod safe;
+mod settings;
 #[cfg(test)]
 mod tests;
 mod warning;
@@ -21,11 +23,13 @@ mod warning;
 pub use self::{
     body::{Headings, clean, links, title},
     crossing::{WrittenNote, entry_of, notes_of},
+    field_definition::BadField,
     field_file::{FieldFile, read_fields},
     frontmatter::{Frontmatter, YamlReader, split},
     note::{NoteFile, NoteRead, NoteRules, Skip, TagNames, read_note},
     oddities::{Fault, OddValue, fault, odd_values},
     repair::repair,
     safe::{file_name, plain_markdown, without_closed_blocks},
+    settings::{Constraint, clamp, clamp_known, position_of, role_of, rules_of},
     warning::{NoteWarning, WarningCode},
 };

@@ -5,10 +5,11 @@ use std::sync::LazyLock;
 use loreloom_core::{
     book::{Extensions, SelectiveLogic, is_js_space},
     chat::Role,
-    vault::{
+    dialects::vault::{
         FieldDefinition, FieldKind, NOT_IMPLEMENTED, Note, NoteKind, NotePosition, NoteSeat,
-        ROUND_TRIP, Refine, Relations, depth_of, hash_of, read_number, text_of,
+        ROUND_TRIP, Refine, Relations, depth_of, hash_of,
     },
+    js_value::{read_number, text_of},
 };
 use serde_json::{Map, Number, Value};
 
@@ -174,7 +175,7 @@ pub struct NoteRead {
 /// Reads a note.
 pub fn read_note(file: NoteFile<'_>, rules: &NoteRules) -> NoteRead {
     let front = split(file.text, rules.yaml);
-    let mut reader = Reader { fields: front.fields, rules, warnings: Vec::new() };
+    let mut reader = NoteReader { fields: front.fields, rules, warnings: Vec::new() };
     if front.not_yaml {
         reader.warn(WarningCode::NotYaml, "");
     }
@@ -217,13 +218,13 @@ const KNOWN: [&str; 27] = [
 ];
 static NONE: LazyLock<Value> = LazyLock::new(|| Value::Null);
 
-struct Reader<'a> {
+struct NoteReader<'a> {
     fields: Map<String, Value>,
     rules: &'a NoteRules,
     warnings: Vec<NoteWarning>,
 }
 
-impl Reader<'_> {
+impl NoteReader<'_> {
     fn warn(&mut self, code: WarningCode, field: &str) {
         self.warnings.push(NoteWarning { code, field: field.to_owned() });
     }

@@ -3,7 +3,10 @@
 //! A reader takes what it can and says nothing of the rest, as DeepLore does: here it is said,
 //! for those who look for mistakes.
 
-use loreloom_core::vault::{DEEPEST, depth_of, read_number, text_of};
+use loreloom_core::{
+    dialects::vault::{DEEPEST, depth_of},
+    js_value::{read_number, text_of},
+};
 use serde_json::Value;
 
 use super::{

@@ -2,23 +2,23 @@
 
 use loreloom_core::chat::PathItem;
 
-use super::{Occasion, Remembered, Stage, stage::Runner};
+use super::{CycleStage, Occasion, WorkingMemory, stage::Runner};
 use crate::{
     ids::Ids,
     record::{ArcSummary, Entity, Memory},
     schedule::Extraction,
-    tiers::{self, Source, arcs, canon, consolidation, ledger, longterm, session, together},
+    tiers::{self, PassSource, arcs, canon, consolidation, ledger, longterm, session, together},
 };
 
 /// Asks a strong model for several tiers at once; each then finds its reply there.
 pub(super) async fn together(
     occasion: Occasion<'_>,
     due: &Extraction,
-    remembered: &Remembered,
+    remembered: &WorkingMemory,
     runner: &mut Runner<'_>,
 ) {
     let settings = occasion.config.settings;
-    if !settings.structured_calls || !occasion.config.hardware.answers_in_form() {
+    if !settings.structured_calls || !occasion.config.profile.answers_in_form() {
         return;
     }
     let (longterm, session) = (remembered.longterm(), remembered.session());
@@ -27,7 +27,7 @@ pub(super) async fn together(
     let entities: Vec<&Entity> =
         remembered.character.entities.iter().chain(&remembered.chat.session_entities).collect();
     let window = due.session.start.min(due.longterm.start)..due.session.end.max(due.longterm.end);
-    let input = together::Input {
+    let input = together::TogetherInput {
         config: occasion.config,
         source: occasion.source(window),
         character: occasion.character,
@@ -36,25 +36,25 @@ pub(super) async fn together(
         arcs: &arcs,
         entities: &entities,
     };
-    let replies = runner.run(Stage::Together, |script| together::run(&input, script)).await;
+    let replies = runner.run(CycleStage::Together, |script| together::run(&input, script)).await;
     let Some(replies) = replies else { return };
-    runner.prefill(Stage::Session, replies.session);
-    runner.prefill(Stage::LongTerm, replies.longterm);
-    runner.prefill(Stage::Arcs, replies.arcs);
-    runner.prefill(Stage::Ledger, replies.ledger);
+    runner.prefill(CycleStage::Session, replies.session);
+    runner.prefill(CycleStage::LongTerm, replies.longterm);
+    runner.prefill(CycleStage::Arcs, replies.arcs);
+    runner.prefill(CycleStage::Ledger, replies.ledger);
 }
 
 pub(super) async fn session(
     occasion: Occasion<'_>,
     due: &Extraction,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
 ) {
     if !occasion.config.settings.session_enabled || due.session.is_empty() {
         return;
     }
     let known = remembered.longterm();
-    let input = session::Input {
+    let input = session::SessionInput {
         config: occasion.config,
         source: occasion.source(due.session.clone()),
         memories: &remembered.chat.session_memories,
@@ -62,13 +62,13 @@ pub(super) async fn session(
         longterm: &known,
         ids: Ids::new(format!("{}-s", occasion.seed)),
     };
-    let outcome = runner.run(Stage::Session, |script| session::run(&input, script)).await;
+    let outcome = runner.run(CycleStage::Session, |script| session::run(&input, script)).await;
     let Some(outcome) = outcome else { return };
     let chat = &mut remembered.chat;
     if let Some(scene) = chat.scene_history.last_mut() {
         scene.source_memory_ids.extend(outcome.added.iter().cloned());
     }
-    runner.done(Stage::Session, outcome.added.len());
+    runner.done(CycleStage::Session, outcome.added.len());
     chat.session_memories = outcome.memories;
     chat.session_entities = outcome.entities;
     let tier = consolidation::Tier::Session;
@@ -84,14 +84,14 @@ pub(super) async fn longterm(
     occasion: Occasion<'_>,
     due: &Extraction,
     heard: Option<&[PathItem]>,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
 ) {
     if !occasion.config.settings.longterm_enabled || due.longterm.is_empty() {
         return;
     }
-    let source = Source { heard, ..occasion.source(due.longterm.clone()) };
-    let input = longterm::Input {
+    let source = PassSource { heard, ..occasion.source(due.longterm.clone()) };
+    let input = longterm::LongTermInput {
         config: occasion.config,
         source,
         character: occasion.character,
@@ -99,13 +99,13 @@ pub(super) async fn longterm(
         memory: &remembered.character,
         ids: Ids::new(format!("{}-l", occasion.seed)),
     };
-    let outcome = runner.run(Stage::LongTerm, |script| longterm::run(&input, script)).await;
+    let outcome = runner.run(CycleStage::LongTerm, |script| longterm::run(&input, script)).await;
     let Some(outcome) = outcome else { return };
     let character = &mut remembered.character;
     character.memories = outcome.memories;
     character.entities = outcome.entities;
     character.relationship_history = outcome.relationships;
-    runner.done(Stage::LongTerm, outcome.added);
+    runner.done(CycleStage::LongTerm, outcome.added);
     if outcome.added == 0 {
         return;
     }
@@ -123,12 +123,12 @@ async fn merge(
     memories: &[Memory],
     entities: &[Entity],
     runner: &mut Runner<'_>,
-) -> Option<consolidation::Outcome> {
+) -> Option<consolidation::ConsolidationOutcome> {
     let (stage, mark) = match tier {
-        consolidation::Tier::LongTerm => (Stage::LongTermMerge, "lm"),
-        consolidation::Tier::Session => (Stage::SessionMerge, "sm"),
+        consolidation::Tier::LongTerm => (CycleStage::LongTermMerge, "lm"),
+        consolidation::Tier::Session => (CycleStage::SessionMerge, "sm"),
     };
-    let input = consolidation::Input {
+    let input = consolidation::ConsolidationInput {
         config: occasion.config,
         tier,
         memories,
@@ -145,14 +145,14 @@ async fn merge(
 pub(super) async fn arcs(
     occasion: Occasion<'_>,
     due: &Extraction,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
 ) {
     if !occasion.config.settings.arcs_enabled || due.arcs.is_empty() {
         return;
     }
     let session = remembered.session();
-    let input = arcs::Input {
+    let input = arcs::ArcsInput {
         config: occasion.config,
         source: occasion.source(due.arcs.clone()),
         arcs: &remembered.chat.story_arcs,
@@ -160,14 +160,14 @@ pub(super) async fn arcs(
         session: &session,
         scenes: &remembered.chat.scene_history,
     };
-    let outcome = runner.run(Stage::Arcs, |script| arcs::run(&input, script)).await;
+    let outcome = runner.run(CycleStage::Arcs, |script| arcs::run(&input, script)).await;
     let Some(outcome) = outcome else { return };
     let ended = outcome.summaries.len();
     remembered.chat.story_arcs = outcome.arcs;
     remembered.chat.arc_summaries.extend(outcome.summaries);
     remembered.character.persistent_arcs = outcome.persistent;
-    runner.done(Stage::Arcs, outcome.added + ended);
-    if ended > 0 && occasion.config.hardware.writes_canon() {
+    runner.done(CycleStage::Arcs, outcome.added + ended);
+    if ended > 0 && occasion.config.profile.writes_canon() {
         write_canon(occasion, remembered, runner).await;
     }
 }
@@ -176,7 +176,7 @@ pub(super) async fn arcs(
 /// known from nowhere else.
 pub(super) async fn write_canon(
     occasion: Occasion<'_>,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
 ) {
     if !occasion.config.settings.canon_enabled {
@@ -191,12 +191,12 @@ pub(super) async fn write_canon(
     let memories = remembered.longterm();
     let rules = occasion.config.rules;
     let written = runner
-        .run(Stage::Canon, |script| {
+        .run(CycleStage::Canon, |script| {
             canon::run(occasion.character, &summaries, &memories, rules, occasion.now, script)
         })
         .await
         .flatten();
-    runner.done(Stage::Canon, usize::from(written.is_some()));
+    runner.done(CycleStage::Canon, usize::from(written.is_some()));
     if written.is_some() {
         remembered.character.canon = written;
     }
@@ -205,20 +205,20 @@ pub(super) async fn write_canon(
 pub(super) async fn ledger(
     occasion: Occasion<'_>,
     due: &Extraction,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
 ) {
     let entities: Vec<&Entity> =
         remembered.character.entities.iter().chain(&remembered.chat.session_entities).collect();
-    let input = ledger::Input {
+    let input = ledger::LedgerInput {
         config: occasion.config,
         source: occasion.source(due.longterm.clone()),
         entities: &entities,
         ledger: &remembered.chat.ledger,
     };
-    let outcome = runner.run(Stage::Ledger, |script| tiers::ledger::run(&input, script)).await;
+    let outcome = runner.run(CycleStage::Ledger, |script| tiers::ledger::run(&input, script)).await;
     if let Some(outcome) = outcome {
         remembered.chat.ledger = outcome.ledger;
-        runner.done(Stage::Ledger, outcome.updated);
+        runner.done(CycleStage::Ledger, outcome.updated);
     }
 }

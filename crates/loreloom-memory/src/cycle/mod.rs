@@ -1,14 +1,14 @@
 //! Everything memory does after a reply, in order.
 //!
-//! Stages run one after the other, because a later one reads what an earlier one noted, and
-//! because local models serve one caller at a time. A stage whose model fails changes
-//! nothing and does not keep the others from running. All changes are made to the value
-//! that was handed in: whoever calls commits them as one transaction.
+//! Stages run one after the other, because a later stage reads what an earlier one stored, and
+//! because local models serve one caller at a time. A stage whose model fails changes nothing,
+//! and the others still run. All changes are made to the value of the caller, who stores them in
+//! one write.
 
 mod extraction;
 mod round;
 mod stage;
-mod telling;
+mod story_stages;
 
 use loreloom_core::{chat::PathItem, ids::MessageId, tokens::TokenCounter, units::Tokens};
 
@@ -16,26 +16,26 @@ use serde::{Deserialize, Serialize};
 
 use self::stage::Runner;
 pub use self::{
-    round::{Member, Round, after_round, draw_round, piece},
-    stage::{Progress, Report, Stage},
+    round::{ChatPiece, Member, Round, after_round, catch_up, extract_round},
+    stage::{CycleReport, CycleStage, Progress},
 };
 use crate::{
     record::{CharacterMemory, ChatMemory, Memory},
     schedule,
-    tiers::{Config, Source},
+    tiers::{Config, PassSource},
 };
 use loreloom_ports::{ChatModel, Embedder};
 
 /// What a character and a chat remember.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Remembered {
-    /// What outlives the chat.
+pub struct WorkingMemory {
+    /// What the character remembers in every chat.
     pub character: CharacterMemory,
-    /// What belongs to the chat.
+    /// What the chat remembers.
     pub chat: ChatMemory,
 }
 
-impl Remembered {
+impl WorkingMemory {
     fn longterm(&self) -> Vec<&Memory> {
         self.character.memories.iter().filter(|memory| memory.is_active()).collect()
     }
@@ -50,21 +50,21 @@ impl Remembered {
 pub struct Occasion<'turn> {
     /// Settings, rules and model.
     pub config: Config<'turn>,
-    /// The path, the reply included.
+    /// The path, with the reply.
     pub path: &'turn [PathItem],
-    /// The chat's name.
+    /// The chat's id.
     pub chat_id: &'turn str,
-    /// Who replied.
+    /// The character that replied.
     pub character: &'turn str,
     /// That character's card as text.
     pub card: &'turn str,
-    /// The model's context, net of its reply.
+    /// The model's context, without its reply.
     pub context: Tokens,
     /// The model's tokenizer.
     pub counter: &'turn dyn TokenCounter,
     /// The time.
     pub now: i64,
-    /// A name for this run that no other has: ids of new memories begin with it.
+    /// A unique name of this run. The ids of new memories start with it.
     pub seed: &'turn str,
 }
 
@@ -74,36 +74,36 @@ impl Occasion<'_> {
         self.path.get(count.checked_sub(1)?).map(|item| item.id)
     }
 
-    fn source(&self, window: std::ops::Range<usize>) -> Source<'_> {
-        Source { chat: self.path, window, heard: None, chat_id: self.chat_id, now: self.now }
+    fn source(&self, window: std::ops::Range<usize>) -> PassSource<'_> {
+        PassSource { chat: self.path, window, heard: None, chat_id: self.chat_id, now: self.now }
     }
 }
 
-/// Who answers.
+/// The models that answer.
 #[derive(Clone, Copy)]
 pub struct Backend<'turn> {
     /// The model.
     pub model: &'turn dyn ChatModel,
-    /// The embedder; without one, texts are compared by their words.
+    /// The embedder. Without one, texts are compared by their words.
     pub embedder: Option<&'turn dyn Embedder>,
 }
 
-/// Looks at a reply: whether it begins another scene, and whether it contradicts.
-pub async fn look(
+/// Checks a reply: does it start another scene, and does it contradict what is known?
+pub async fn check_reply(
     occasion: Occasion<'_>,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     backend: Backend<'_>,
     progress: &mut Progress,
-) -> Report {
+) -> CycleReport {
     let mut runner = Runner::new(backend, progress);
-    telling::scene(occasion, remembered, &mut runner).await;
-    // A note was for the reply that is now there.
+    story_stages::scene(occasion, remembered, &mut runner).await;
+    // The note was for the reply that is now there.
     remembered.chat.pending_repair = None;
-    telling::continuity(occasion, remembered, &mut runner).await;
+    story_stages::continuity(occasion, remembered, &mut runner).await;
     runner.report
 }
 
-/// What somebody asks for, whether it is due or not.
+/// A pass that a person asks for, whether it is due or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Demand {
@@ -111,41 +111,41 @@ pub enum Demand {
     Summary,
     /// A character's history.
     Canon,
-    /// A character's standing.
+    /// A character's profile.
     Profile,
     /// What the newest reply contradicts.
     Check,
-    /// The same, and a note for the next reply that puts it right.
+    /// The same, with a note for the next reply that corrects it.
     Repair,
-    /// All that an extraction draws from the newest messages, whether one is due or not.
+    /// A whole extraction from the newest messages.
     Extract,
     /// Long-term memories alone.
     LongTerm,
     /// Session memories alone.
     Session,
-    /// Threads alone.
+    /// Arcs alone.
     Arcs,
     /// State cards alone.
     Ledger,
 }
 
-/// Does what somebody asks for.
+/// Runs what a person asks for.
 pub async fn on_demand(
     demand: Demand,
     occasion: Occasion<'_>,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     backend: Backend<'_>,
     progress: &mut Progress,
-) -> Report {
+) -> CycleReport {
     let mut runner = Runner::new(backend, progress);
     let due = schedule::at_once(occasion.path);
     match demand {
-        Demand::Summary => telling::summarise(occasion, remembered, &mut runner).await,
+        Demand::Summary => story_stages::summarise(occasion, remembered, &mut runner).await,
         Demand::Canon => extraction::write_canon(occasion, remembered, &mut runner).await,
-        Demand::Profile => telling::draw_profile(occasion, remembered, &mut runner).await,
-        Demand::Check => telling::check(occasion, remembered, &mut runner, false).await,
-        Demand::Repair => telling::check(occasion, remembered, &mut runner, true).await,
-        Demand::Extract => extracted(occasion, &due, remembered, &mut runner).await,
+        Demand::Profile => story_stages::write_profile(occasion, remembered, &mut runner).await,
+        Demand::Check => story_stages::check(occasion, remembered, &mut runner, false).await,
+        Demand::Repair => story_stages::check(occasion, remembered, &mut runner, true).await,
+        Demand::Extract => extract_all(occasion, &due, remembered, &mut runner).await,
         Demand::LongTerm => {
             extraction::longterm(occasion, &due, None, remembered, &mut runner).await;
         }
@@ -156,11 +156,11 @@ pub async fn on_demand(
     runner.report
 }
 
-/// Runs the passes of an extraction. How far it read counts only if all of them did.
-async fn extracted(
+/// Runs the passes of an extraction. Its end is stored only if no pass failed.
+async fn extract_all(
     occasion: Occasion<'_>,
     due: &schedule::Extraction,
-    remembered: &mut Remembered,
+    remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
 ) {
     let failed = runner.report.failed.len();
@@ -176,31 +176,4 @@ async fn extracted(
         remembered.chat.last_extract_cutoff = Some(due.cutoff);
         remembered.chat.extract_receipt = occasion.last_of(due.cutoff);
     }
-}
-
-/// Does all that is due after a reply. `progress` keeps the answers: handed in again with
-/// the same `remembered`, it spares every question that was answered before.
-///
-/// If stages failed, the caller either throws the changes away and runs again later with
-/// the same progress, or commits what was done: the messages are then read again by the
-/// next extraction.
-pub async fn after_reply(
-    occasion: Occasion<'_>,
-    remembered: &mut Remembered,
-    backend: Backend<'_>,
-    progress: &mut Progress,
-) -> Report {
-    let mut runner = Runner::new(backend, progress);
-    telling::compact(occasion, remembered, &mut runner).await;
-    telling::scene(occasion, remembered, &mut runner).await;
-    let last = remembered.chat.last_extract_cutoff;
-    if let Some(due) = schedule::extraction(occasion.path, last, occasion.config.settings) {
-        extracted(occasion, &due, remembered, &mut runner).await;
-        telling::profile(occasion, remembered, &mut runner).await;
-    }
-    // A note was for the reply that is now there.
-    remembered.chat.pending_repair = None;
-    telling::continuity(occasion, remembered, &mut runner).await;
-    remembered.chat.last_active = Some(occasion.now);
-    runner.report
 }

@@ -1,11 +1,16 @@
-//! What memory does after a round of a group chat.
+//! What memory does after a round, in which one or more characters spoke.
 //!
-//! What belongs to the chat is drawn once, whatever the number of speakers. Long-term
-//! memories and profiles are drawn for each member that spoke, from what it said and heard.
+//! What belongs to the chat is extracted once, whatever the number of speakers. Long-term
+//! memories and profiles are extracted for each member that spoke, from what it said and heard.
+
+use std::ops::Range;
 
 use loreloom_core::chat::Role;
 
-use super::{Backend, Occasion, Progress, Remembered, Report, extraction, stage::Runner, telling};
+use super::{
+    Backend, CycleReport, Occasion, Progress, WorkingMemory, extraction, stage::Runner,
+    story_stages,
+};
 use crate::{
     presence::Presence,
     record::{CharacterMemory, ChatMemory, StoryArc},
@@ -24,150 +29,168 @@ pub struct Member<'round> {
     pub memory: &'round mut CharacterMemory,
 }
 
-/// What the members of a group share.
+/// What is remembered before a round, and by whom. Without members a round does nothing.
 #[derive(Debug)]
 pub struct Round<'round> {
     /// What the chat remembers.
     pub chat: &'round mut ChatMemory,
-    /// The group's pinned threads.
+    /// The group's pinned arcs.
     pub arcs: &'round mut Vec<StoryArc>,
+    /// The members that spoke, in order. The first one stores who knows what.
+    pub members: Vec<Member<'round>>,
 }
 
-/// Does all that is due after a round. `members` are those that spoke, in order; the first
-/// keeps who knows what, the last one's reply is checked. Without members nothing happens.
+impl Round<'_> {
+    /// The occasion for the first member, and a copy of what it and the chat remember: a
+    /// cancelled run leaves the round unchanged.
+    fn first<'turn>(
+        &'turn self,
+        occasion: Occasion<'turn>,
+    ) -> Option<(Occasion<'turn>, WorkingMemory)> {
+        let first = self.members.first()?;
+        let memory = WorkingMemory { character: first.memory.clone(), chat: self.chat.clone() };
+        Some((occasion.of(first), memory))
+    }
+
+    /// Stores what the first member and the chat remember.
+    fn store(&mut self, memory: WorkingMemory) {
+        if let Some(first) = self.members.first_mut() {
+            *first.memory = memory.character;
+        }
+        *self.chat = memory.chat;
+    }
+}
+
+impl<'turn> Occasion<'turn> {
+    /// The same occasion for one member.
+    fn of(self, member: &'turn Member<'_>) -> Self {
+        Self { character: member.name, card: member.card, ..self }
+    }
+}
+
+/// Does all that is due after a round. The reply of the last member is checked.
 ///
-/// `occasion` names no character of its own: its `character` and `card` are not read.
+/// `occasion` names no character: its `character` and `card` are not read. `progress` holds the
+/// answers: with the same memories, a second run asks only what is still open. After a failure
+/// the caller either drops the changes and runs again later, or stores them; the next extraction
+/// then reads the messages again.
 pub async fn after_round(
     occasion: Occasion<'_>,
-    round: Round<'_>,
-    members: &mut [Member<'_>],
+    mut round: Round<'_>,
     backend: Backend<'_>,
     progress: &mut Progress,
-) -> Report {
+) -> CycleReport {
     let mut runner = Runner::new(backend, progress);
-    let Some(first) = members.first() else { return runner.report };
-    let as_first = Occasion { character: first.name, card: first.card, ..occasion };
-    // Copies, so that a cancelled run leaves what was handed in as it was.
-    let mut shared = Remembered { character: first.memory.clone(), chat: round.chat.clone() };
-    telling::compact(as_first, &mut shared, &mut runner).await;
-    telling::scene(as_first, &mut shared, &mut runner).await;
-    *members[0].memory = shared.character;
-    let last = shared.chat.last_extract_cutoff;
-    let due =
-        schedule::extraction_for(occasion.path, last, occasion.config.settings, members.len());
-    let mut chat = shared.chat;
-    if let Some(due) = due {
-        let round = Round { chat: &mut chat, arcs: round.arcs };
-        extracted_by(occasion, &due, round, members, &mut runner).await;
+    let Some((as_first, mut shared)) = round.first(occasion) else { return runner.report };
+    story_stages::compact(as_first, &mut shared, &mut runner).await;
+    story_stages::scene(as_first, &mut shared, &mut runner).await;
+    round.store(shared);
+    if let Some(due) = due(occasion, &round) {
+        extract(occasion, &due, &mut round, &mut runner).await;
     }
-    chat.pending_repair = None;
-    if let Some(member) = members.last() {
-        let as_last = Occasion { character: member.name, card: member.card, ..occasion };
-        let mut own = Remembered { character: member.memory.clone(), chat };
-        runner.member = None;
-        telling::continuity(as_last, &mut own, &mut runner).await;
-        chat = own.chat;
+    round.chat.pending_repair = None;
+    if let Some(member) = round.members.last() {
+        let chat = std::mem::take(round.chat);
+        let mut own = WorkingMemory { character: member.memory.clone(), chat };
+        story_stages::continuity(occasion.of(member), &mut own, &mut runner).await;
+        *round.chat = own.chat;
     }
-    chat.last_active = Some(occasion.now);
-    *round.chat = chat;
+    round.chat.last_active = Some(occasion.now);
     runner.report
 }
 
-/// Draws memories from what is settled, for all who spoke since the last time, and retells a
-/// story that has become long.
-pub async fn draw_round(
+/// Extracts memories from settled messages, for all who spoke since the last time, and
+/// summarises a long story.
+pub async fn extract_round(
     occasion: Occasion<'_>,
-    round: Round<'_>,
-    members: &mut [Member<'_>],
+    mut round: Round<'_>,
     backend: Backend<'_>,
     progress: &mut Progress,
-) -> Report {
+) -> CycleReport {
     let mut runner = Runner::new(backend, progress);
-    let Some(first) = members.first() else { return runner.report };
-    let as_first = Occasion { character: first.name, card: first.card, ..occasion };
-    let mut shared = Remembered { character: first.memory.clone(), chat: round.chat.clone() };
-    telling::compact(as_first, &mut shared, &mut runner).await;
-    *round.chat = shared.chat;
-    let last = round.chat.last_extract_cutoff;
-    let due =
-        schedule::extraction_for(occasion.path, last, occasion.config.settings, members.len());
-    if let Some(due) = due {
-        extracted_by(occasion, &due, round, members, &mut runner).await;
+    let Some((as_first, mut shared)) = round.first(occasion) else { return runner.report };
+    story_stages::compact(as_first, &mut shared, &mut runner).await;
+    round.store(shared);
+    if let Some(due) = due(occasion, &round) {
+        extract(occasion, &due, &mut round, &mut runner).await;
     }
     runner.report
 }
 
-/// Draws memories from a piece of a story that was told long ago: the messages of `window`,
-/// at the end of the path. The last piece also retells the story.
-pub async fn piece(
+/// A piece of an existing chat.
+#[derive(Clone, Debug)]
+pub struct ChatPiece {
+    /// Its messages, at the end of the path.
+    pub window: Range<usize>,
+    /// Whether it is the last piece. The last one also summarises the story.
+    pub is_last: bool,
+}
+
+/// Extracts memories from a piece of an existing chat.
+pub async fn catch_up(
     occasion: Occasion<'_>,
-    window: std::ops::Range<usize>,
-    is_last: bool,
-    round: Round<'_>,
-    members: &mut [Member<'_>],
+    piece: ChatPiece,
+    mut round: Round<'_>,
     backend: Backend<'_>,
     progress: &mut Progress,
-) -> Report {
+) -> CycleReport {
     let mut runner = Runner::new(backend, progress);
-    let Some(first) = members.first() else { return runner.report };
-    let as_first = Occasion { character: first.name, card: first.card, ..occasion };
-    let mut shared = Remembered { character: first.memory.clone(), chat: round.chat.clone() };
-    for end in window.clone() {
-        // A scene may end with every exchange; each has answers of its own.
+    let Some((as_first, mut shared)) = round.first(occasion) else { return runner.report };
+    for end in piece.window.clone() {
+        // A scene may end with every exchange, and each exchange has its own answers.
         if occasion.path[end].message.role == Role::User && end > 0 {
             let exchange = Occasion { path: &occasion.path[..=end], ..as_first };
             runner.member = Some(end.to_string());
-            telling::scene(exchange, &mut shared, &mut runner).await;
+            story_stages::scene(exchange, &mut shared, &mut runner).await;
         }
     }
     runner.member = None;
-    *members[0].memory = shared.character;
-    *round.chat = shared.chat;
+    round.store(shared);
     let due = schedule::Extraction {
-        session: window.clone(),
-        longterm: window.clone(),
-        arcs: window.clone(),
-        cutoff: window.end,
+        session: piece.window.clone(),
+        longterm: piece.window.clone(),
+        arcs: piece.window.clone(),
+        cutoff: piece.window.end,
     };
-    let inner = Round { chat: &mut *round.chat, arcs: round.arcs };
-    extracted_by(occasion, &due, inner, members, &mut runner).await;
-    if is_last {
-        let memory = members[0].memory.clone();
-        let mut shared = Remembered { character: memory, chat: round.chat.clone() };
-        telling::compact(as_first, &mut shared, &mut runner).await;
-        *round.chat = shared.chat;
+    extract(occasion, &due, &mut round, &mut runner).await;
+    if let Some((as_first, mut shared)) = round.first(occasion).filter(|_| piece.is_last) {
+        story_stages::compact(as_first, &mut shared, &mut runner).await;
+        round.store(shared);
     }
     runner.report
 }
 
-/// Runs the passes of an extraction: once for the chat, then for each member. How far it read
-/// counts only if all of them did.
-async fn extracted_by(
+/// The extraction that is due.
+fn due(occasion: Occasion<'_>, round: &Round<'_>) -> Option<schedule::Extraction> {
+    let (last, settings) = (round.chat.last_extract_cutoff, occasion.config.settings);
+    schedule::extraction_for(occasion.path, last, settings, round.members.len())
+}
+
+/// Runs the passes of an extraction: once for the chat, then for each member. Its end is stored
+/// only if no pass failed.
+async fn extract(
     occasion: Occasion<'_>,
     due: &schedule::Extraction,
-    round: Round<'_>,
-    members: &mut [Member<'_>],
+    round: &mut Round<'_>,
     runner: &mut Runner<'_>,
 ) {
     let failed = runner.report.failed.len();
-    let Some(first) = members.first() else { return };
-    let as_first = Occasion { character: first.name, card: first.card, ..occasion };
-    let mut shared = Remembered { character: first.memory.clone(), chat: round.chat.clone() };
-    if members.len() == 1 {
-        super::extracted(as_first, due, &mut shared, runner).await;
-        telling::profile(as_first, &mut shared, runner).await;
-        *members[0].memory = shared.character;
-        *round.chat = shared.chat;
+    let Some((as_first, mut shared)) = round.first(occasion) else { return };
+    if round.members.len() == 1 {
+        super::extract_all(as_first, due, &mut shared, runner).await;
+        story_stages::profile(as_first, &mut shared, runner).await;
+        round.store(shared);
         return;
     }
     extraction::session(as_first, due, &mut shared, runner).await;
     let own_arcs = std::mem::replace(&mut shared.character.persistent_arcs, round.arcs.clone());
     extraction::arcs(as_first, due, &mut shared, runner).await;
-    *round.arcs = std::mem::replace(&mut shared.character.persistent_arcs, own_arcs);
+    let arcs = std::mem::replace(&mut shared.character.persistent_arcs, own_arcs);
     extraction::ledger(as_first, due, &mut shared, runner).await;
-    *members[0].memory = shared.character;
-    let mut chat = shared.chat;
-    for (at, member) in members.iter_mut().enumerate() {
+    *round.arcs = arcs;
+    round.store(shared);
+    let mut chat = std::mem::take(round.chat);
+    for (at, member) in round.members.iter_mut().enumerate() {
         let presence = if occasion.config.rules.keeps_secrets {
             Presence::of(occasion.path, member.name)
         } else {
@@ -175,12 +198,11 @@ async fn extracted_by(
         };
         let heard = heard_by(occasion.path, due.longterm.clone(), member.name, &presence);
         let seed = format!("{}-{at}", occasion.seed);
-        let as_member =
-            Occasion { character: member.name, card: member.card, seed: &seed, ..occasion };
-        let mut own = Remembered { character: member.memory.clone(), chat };
+        let as_member = Occasion { seed: &seed, ..occasion }.of(member);
+        let mut own = WorkingMemory { character: member.memory.clone(), chat };
         runner.member = Some(member.name.to_owned());
         extraction::longterm(as_member, due, Some(&heard), &mut own, runner).await;
-        telling::profile(as_member, &mut own, runner).await;
+        story_stages::profile(as_member, &mut own, runner).await;
         *member.memory = own.character;
         chat = own.chat;
     }

@@ -14,7 +14,7 @@ use crate::{
 /// A stage of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stage {
+pub enum CycleStage {
     /// The story so far.
     Compaction,
     /// Whether the scene ended.
@@ -50,11 +50,11 @@ pub struct Progress(BTreeMap<String, Answers>);
 
 /// How a cycle went.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct CycleReport {
     /// Stages that ran, with how much they changed.
-    pub done: Vec<(Stage, usize)>,
+    pub done: Vec<(CycleStage, usize)>,
     /// Stages that could not be finished, and why.
-    pub failed: Vec<(Stage, DriveError)>,
+    pub failed: Vec<(CycleStage, DriveError)>,
     /// Contradictions found in the reply.
     pub contradictions: Vec<String>,
 }
@@ -63,20 +63,20 @@ pub struct Report {
 pub(super) struct Runner<'run> {
     backend: Backend<'run>,
     progress: &'run mut Progress,
-    pub(super) report: Report,
+    pub(super) report: CycleReport,
     /// Whose stages run now, where there are several.
     pub(super) member: Option<String>,
 }
 
 impl<'run> Runner<'run> {
     pub(super) fn new(backend: Backend<'run>, progress: &'run mut Progress) -> Self {
-        Self { backend, progress, report: Report::default(), member: None }
+        Self { backend, progress, report: CycleReport::default(), member: None }
     }
 
     /// Runs one stage; `None` if its model failed.
     pub(super) async fn run<T>(
         &mut self,
-        stage: Stage,
+        stage: CycleStage,
         pass: impl Fn(&mut Script<'_>) -> Result<T, Need>,
     ) -> Option<T> {
         let usual = if self.backend.embedder.is_some() { Vectors::on() } else { Vectors::off() };
@@ -99,7 +99,7 @@ impl<'run> Runner<'run> {
     }
 
     /// Gives a stage the reply to its first question, unless it has one already.
-    pub(super) fn prefill(&mut self, stage: Stage, reply: Option<String>) {
+    pub(super) fn prefill(&mut self, stage: CycleStage, reply: Option<String>) {
         let Some(reply) = reply else { return };
         let usual = if self.backend.embedder.is_some() { Vectors::on() } else { Vectors::off() };
         self.progress
@@ -109,7 +109,7 @@ impl<'run> Runner<'run> {
     }
 
     /// Notes how much a stage changed.
-    pub(super) fn done(&mut self, stage: Stage, changed: usize) {
+    pub(super) fn done(&mut self, stage: CycleStage, changed: usize) {
         self.report.done.push((stage, changed));
     }
 }

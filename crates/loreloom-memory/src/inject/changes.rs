@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use loreloom_core::{chat::Role, units::Tokens};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Placement, Slot};
+use super::{MemorySlot, SlotPlacement};
 use crate::settings::{Budgets, Settings};
 
 /// What differs from the settings.
@@ -17,10 +17,10 @@ use crate::settings::{Budgets, Settings};
 pub struct SlotChanges {
     /// What slots may take, in tokens.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "set")]
-    pub budgets: BTreeMap<Slot, Tokens>,
+    pub budgets: BTreeMap<MemorySlot, Tokens>,
     /// Where slots stand.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "set")]
-    pub places: BTreeMap<Slot, Placement>,
+    pub places: BTreeMap<MemorySlot, SlotPlacement>,
     /// The most that all of memory takes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cap: Option<Tokens>,
@@ -30,21 +30,22 @@ pub struct SlotChanges {
 }
 
 /// What is set for slots; `null` is a slot that is as usual again.
-fn set<'de, D, T>(deserializer: D) -> Result<BTreeMap<Slot, T>, D::Error>
+fn set<'de, D, T>(deserializer: D) -> Result<BTreeMap<MemorySlot, T>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
 {
-    let given = BTreeMap::<Slot, Option<T>>::deserialize(deserializer)?;
+    let given = BTreeMap::<MemorySlot, Option<T>>::deserialize(deserializer)?;
     Ok(given.into_iter().filter_map(|(slot, value)| Some((slot, value?))).collect())
 }
 
 impl SlotChanges {
     /// A slot that was given a budget and has none: triggered memories are a part of
     /// another slot's, a correction is never cut, and the block of all has the limit of all.
-    pub fn without_budget(&self) -> Option<Slot> {
+    pub fn without_budget(&self) -> Option<MemorySlot> {
         let mut usual = Budgets::default();
-        let mut has = |slot: Slot| slot == Slot::Summary || budget_of(&mut usual, slot).is_some();
+        let mut has =
+            |slot: MemorySlot| slot == MemorySlot::Summary || budget_of(&mut usual, slot).is_some();
         self.budgets.keys().copied().find(|slot| !has(*slot))
     }
 
@@ -61,7 +62,7 @@ impl SlotChanges {
                 *budget = *tokens;
             }
         }
-        if let Some(tokens) = self.budgets.get(&Slot::Summary) {
+        if let Some(tokens) = self.budgets.get(&MemorySlot::Summary) {
             changed.compaction_response_length = tokens.0;
         }
         changed.places.extend(&self.places);
@@ -73,30 +74,30 @@ impl SlotChanges {
 
 /// How one slot stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Standing {
+pub struct SlotState {
     /// The slot.
-    pub slot: Slot,
+    pub slot: MemorySlot,
     /// What it is called in prompts and reports.
     pub name: &'static str,
     /// What it may take; none for slots without a budget of their own.
     pub budget: Option<Tokens>,
     /// Where it stands.
     #[serde(flatten)]
-    pub place: Placement,
+    pub place: SlotPlacement,
 }
 
-impl Standing {
+impl SlotState {
     /// How all slots stand, from lasting to immediate. Whether they are joined into one block
     /// is another question.
     pub fn all(settings: &Settings) -> Vec<Self> {
         let mut budgets = settings.tier_budgets();
-        let standing = Slot::SINGLE.into_iter().map(|slot| {
+        let standing = MemorySlot::SINGLE.into_iter().map(|slot| {
             let (position, depth) = slot.usual_place();
-            let usual = Placement { position, depth, role: Role::System };
+            let usual = SlotPlacement { position, depth, role: Role::System };
             let place = settings.places.get(&slot).copied().unwrap_or(usual);
             let summary = Tokens(settings.compaction_response_length);
             let budget = budget_of(&mut budgets, slot).map(|budget| *budget);
-            let budget = budget.or((slot == Slot::Summary).then_some(summary));
+            let budget = budget.or((slot == MemorySlot::Summary).then_some(summary));
             Self { slot, name: slot.name(), budget, place }
         });
         standing.collect()
@@ -104,19 +105,21 @@ impl Standing {
 }
 
 /// The budget of a slot, for those that have one.
-pub(crate) fn budget_of(budgets: &mut Budgets, slot: Slot) -> Option<&mut Tokens> {
+pub(crate) fn budget_of(budgets: &mut Budgets, slot: MemorySlot) -> Option<&mut Tokens> {
     match slot {
-        Slot::Canon => Some(&mut budgets.canon),
-        Slot::Profiles => Some(&mut budgets.profiles),
-        Slot::LongTerm => Some(&mut budgets.longterm),
-        Slot::Scenes => Some(&mut budgets.scenes),
-        Slot::Session => Some(&mut budgets.session),
-        Slot::Arcs => Some(&mut budgets.arcs),
-        Slot::Relationships => Some(&mut budgets.relationships),
-        Slot::Epistemic => Some(&mut budgets.epistemic),
-        Slot::Ledger => Some(&mut budgets.ledger),
-        Slot::Recall => Some(&mut budgets.recall),
-        Slot::Summary | Slot::Triggered | Slot::Repair | Slot::Unified => None,
+        MemorySlot::Canon => Some(&mut budgets.canon),
+        MemorySlot::Profiles => Some(&mut budgets.profiles),
+        MemorySlot::LongTerm => Some(&mut budgets.longterm),
+        MemorySlot::Scenes => Some(&mut budgets.scenes),
+        MemorySlot::Session => Some(&mut budgets.session),
+        MemorySlot::Arcs => Some(&mut budgets.arcs),
+        MemorySlot::Relationships => Some(&mut budgets.relationships),
+        MemorySlot::Epistemic => Some(&mut budgets.epistemic),
+        MemorySlot::Ledger => Some(&mut budgets.ledger),
+        MemorySlot::Recall => Some(&mut budgets.recall),
+        MemorySlot::Summary | MemorySlot::Triggered | MemorySlot::Repair | MemorySlot::Unified => {
+            None
+        }
     }
 }
 
@@ -125,27 +128,31 @@ mod tests {
     use loreloom_core::units::Depth;
 
     use super::*;
-    use crate::inject::Position;
+    use crate::inject::SlotPosition;
 
     #[test]
     fn what_was_changed_stands_over_the_settings_and_the_rest_stays() {
         let mut settings =
             Settings { total_inject_budget: Some(Tokens(2000)), ..Settings::default() };
         settings.inject_cap = Some(Tokens(900));
-        let place = Placement { position: Position::Before, depth: Depth(0), role: Role::System };
+        let place =
+            SlotPlacement { position: SlotPosition::Before, depth: Depth(0), role: Role::System };
         let changes = SlotChanges {
-            budgets: [(Slot::Arcs, Tokens(7)), (Slot::Summary, Tokens(50))].into(),
-            places: [(Slot::Ledger, place)].into(),
+            budgets: [(MemorySlot::Arcs, Tokens(7)), (MemorySlot::Summary, Tokens(50))].into(),
+            places: [(MemorySlot::Ledger, place)].into(),
             ..SlotChanges::default()
         };
         let changed = changes.over(&settings);
         let shared = settings.tier_budgets();
         assert_eq!(changed.tier_budgets(), Budgets { arcs: Tokens(7), ..shared });
         assert_eq!(changed.inject_cap, Some(Tokens(900)));
-        let standing = Standing::all(&changed);
-        let of = |slot: Slot| standing.iter().find(|one| one.slot == slot).unwrap();
-        assert_eq!((of(Slot::Ledger).place, of(Slot::Summary).budget), (place, Some(Tokens(50))));
-        assert_eq!(of(Slot::Repair).budget, None);
+        let standing = SlotState::all(&changed);
+        let of = |slot: MemorySlot| standing.iter().find(|one| one.slot == slot).unwrap();
+        assert_eq!(
+            (of(MemorySlot::Ledger).place, of(MemorySlot::Summary).budget),
+            (place, Some(Tokens(50)))
+        );
+        assert_eq!(of(MemorySlot::Repair).budget, None);
         assert_eq!(SlotChanges::default().over(&settings), settings);
     }
 
@@ -153,20 +160,22 @@ mod tests {
     fn a_slot_that_is_null_is_as_usual() {
         let json = r#"{"budgets": {"arcs": null, "recall": 9}, "places": {"ledger": null}}"#;
         let changes: SlotChanges = serde_json::from_str(json).unwrap();
-        assert_eq!(changes.budgets, [(Slot::Recall, Tokens(9))].into());
+        assert_eq!(changes.budgets, [(MemorySlot::Recall, Tokens(9))].into());
         assert!(changes.places.is_empty());
         assert!(serde_json::from_str::<SlotChanges>(r#"{"places": {"attic": null}}"#).is_err());
     }
 
     #[test]
     fn only_slots_with_a_budget_of_their_own_can_be_given_one() {
-        let of =
-            |slot: Slot| SlotChanges { budgets: [(slot, Tokens(1))].into(), ..Default::default() };
+        let of = |slot: MemorySlot| SlotChanges {
+            budgets: [(slot, Tokens(1))].into(),
+            ..Default::default()
+        };
         for (slot, found) in [
-            (Slot::Arcs, None),
-            (Slot::Summary, None),
-            (Slot::Triggered, Some(Slot::Triggered)),
-            (Slot::Unified, Some(Slot::Unified)),
+            (MemorySlot::Arcs, None),
+            (MemorySlot::Summary, None),
+            (MemorySlot::Triggered, Some(MemorySlot::Triggered)),
+            (MemorySlot::Unified, Some(MemorySlot::Unified)),
         ] {
             assert_eq!(of(slot).without_budget(), found, "{slot:?}");
         }

@@ -2,17 +2,17 @@
 
 use loreloom_core::{tokens::TokenCounter, units::Tokens};
 
-use crate::text::{Cut, cut_to_share};
+use crate::text::{CutPoint, cut_to_share};
 
 /// A text under its label, and what it would have been without a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct SlotBlock {
     pub(super) text: String,
     pub(super) tokens: Tokens,
     pub(super) wanted: Tokens,
 }
 
-impl Block {
+impl SlotBlock {
     /// `label` on a line of its own before `body`; nothing if the body is empty.
     pub(super) fn labelled(
         label: &str,
@@ -55,7 +55,7 @@ pub(super) fn fit_lines<T>(
     loop {
         let text = render(lines);
         if lines.len() <= 1 {
-            return cut_to_share(&text, budget, Cut::Whole, counter).to_owned();
+            return cut_to_share(&text, budget, CutPoint::Whole, counter).to_owned();
         }
         if counter.count(&text) <= budget {
             return text;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::Slot;
+use super::MemorySlot;
 use crate::settings::Settings;
 
 /// The fields of a card in which macros are looked for.
@@ -36,15 +36,18 @@ impl CardTexts {
 }
 
 /// The slot of that macro, written without braces.
-pub fn slot_of(name: &str) -> Option<Slot> {
-    Slot::SINGLE.into_iter().chain([Slot::Unified]).find(|slot| slot.macro_name() == Some(name))
+pub fn slot_of(name: &str) -> Option<MemorySlot> {
+    MemorySlot::SINGLE
+        .into_iter()
+        .chain([MemorySlot::Unified])
+        .find(|slot| slot.macro_name() == Some(name))
 }
 
 /// Whether a slot's text goes where its macro is instead of to its place. The unified
 /// macro works in unified mode only, and the others only outside it.
-pub fn is_active(slot: Slot, cards: &[CardTexts], settings: &Settings) -> bool {
+pub fn is_active(slot: MemorySlot, cards: &[CardTexts], settings: &Settings) -> bool {
     let Some(name) = slot.macro_name() else { return false };
-    if (slot == Slot::Unified) != settings.unified_injection {
+    if (slot == MemorySlot::Unified) != settings.unified_injection {
         return false;
     }
     let token = format!("{{{{{name}}}}}");

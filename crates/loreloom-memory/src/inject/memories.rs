@@ -4,54 +4,53 @@ use loreloom_core::{tokens::TokenCounter, units::Tokens};
 
 use super::{
     Labels,
-    fit::{Block, dashes},
+    fit::{SlotBlock, dashes},
 };
 use crate::{
     number::clamp_usize,
-    record::{Kind, Memory},
+    record::{Memory, MemoryKind},
     score::{TurnContext, is_triggered, order_for_turn, prioritize, protected, timeline},
     settings::Settings,
-    text::Words,
+    text::TextRules,
 };
 use loreloom_ports::MemoryId;
 
 /// What long-term memory puts into the prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct LongTerm {
-    pub(super) long: Option<Block>,
-    pub(super) triggered: Option<Block>,
+    pub(super) long: Option<SlotBlock>,
+    pub(super) triggered: Option<SlotBlock>,
     /// The memories shown.
     pub(super) shown: Vec<MemoryId>,
 }
 
 /// What decides how memories are shown.
 #[derive(Clone, Copy)]
-pub(super) struct View<'view> {
+pub(super) struct SlotContext<'view> {
     pub(super) settings: &'view Settings,
     pub(super) labels: &'view Labels,
     pub(super) counter: &'view dyn TokenCounter,
     /// Who is about to speak.
     pub(super) responding: &'view str,
-    /// Which letters make words.
-    pub(super) words: Words,
-    /// Whether nothing takes more than its budget.
-    pub(super) strict: bool,
+    pub(super) rules: TextRules,
     /// Given on turns on which memories are ordered by what is going on.
     pub(super) turn: Option<&'view TurnContext<'view>>,
 }
 
 /// Shows long-term memories: the most useful that fit, not too many of one kind, those the
 /// turn brings to mind last and once more on their own.
-pub(super) fn longterm(memories: &[Memory], recent: &[String], view: View<'_>) -> LongTerm {
-    const PROTECTED: [Kind; 3] = [Kind::Relationship, Kind::Preference, Kind::Fact];
+pub(super) fn longterm(memories: &[Memory], recent: &[String], view: SlotContext<'_>) -> LongTerm {
+    const PROTECTED: [MemoryKind; 3] =
+        [MemoryKind::Relationship, MemoryKind::Preference, MemoryKind::Fact];
     let is_told = |memory: &&Memory| {
         view.settings.epistemic_secondhand_framing
-            || memory.witnessed_by(view.responding, view.words)
+            || memory.witnessed_by(view.responding, view.rules)
     };
     let active = memories.iter().filter(|memory| memory.is_active());
-    let active: Vec<&Memory> = active.filter(|memory| !view.strict || is_told(memory)).collect();
+    let active: Vec<&Memory> =
+        active.filter(|memory| !view.rules.is_tolerant() || is_told(memory)).collect();
     let line = |memory: &Memory| {
-        if memory.witnessed_by(view.responding, view.words) {
+        if memory.witnessed_by(view.responding, view.rules) {
             memory.content.clone()
         } else {
             format!("{} {}", view.labels.secondhand, memory.content)
@@ -61,17 +60,20 @@ pub(super) fn longterm(memories: &[Memory], recent: &[String], view: View<'_>) -
         let told = memories.into_iter().filter(|memory| is_told(memory));
         dashes(&told.map(line).collect::<Vec<_>>())
     };
-    let ordered = ordered(&active, view, &[Kind::Relationship, Kind::Fact]);
+    let ordered = ordered(&active, view, &[MemoryKind::Relationship, MemoryKind::Fact]);
     let budget = view.settings.budgets.longterm;
-    let safe = protected(&active, &PROTECTED, view.words);
-    let counted = |memory: &Memory| if view.strict { line(memory) } else { memory.content.clone() };
+    let safe = protected(&active, &PROTECTED, view.rules);
+    let counted = |memory: &Memory| {
+        if view.rules.is_tolerant() { line(memory) } else { memory.content.clone() }
+    };
     let fitting = drop_last(&ordered, &safe, budget, view, counted);
     let varied = cap_kinds(fitting, clamp_usize(u64::from(budget.0 / 150)).max(2));
     let (triggered, calm): (Vec<&Memory>, Vec<&Memory>) =
-        varied.into_iter().partition(|memory| is_triggered(memory, recent, view.words));
+        varied.into_iter().partition(|memory| is_triggered(memory, recent, view.rules));
     let all: Vec<&Memory> = calm.into_iter().chain(triggered.iter().copied()).collect();
-    let block =
-        |body: &str, full: &str| Block::labelled(&view.labels.longterm, body, full, view.counter);
+    let block = |body: &str, full: &str| {
+        SlotBlock::labelled(&view.labels.longterm, body, full, view.counter)
+    };
     let near = lines(triggered);
     LongTerm {
         shown: all.iter().copied().filter(is_told).map(|memory| memory.id.clone()).collect(),
@@ -82,12 +84,12 @@ pub(super) fn longterm(memories: &[Memory], recent: &[String], view: View<'_>) -
 
 fn ordered<'memory>(
     active: &[&'memory Memory],
-    view: View<'_>,
-    floor: &[Kind],
+    view: SlotContext<'_>,
+    floor: &[MemoryKind],
 ) -> Vec<&'memory Memory> {
     match view.turn {
         Some(turn) => order_for_turn(active, turn, floor),
-        None => prioritize(active, view.words),
+        None => prioritize(active, view.rules),
     }
 }
 
@@ -97,13 +99,13 @@ fn drop_last<'memory>(
     kept: &[&'memory Memory],
     safe: &[&Memory],
     budget: Tokens,
-    view: View<'_>,
+    view: SlotContext<'_>,
     counted: impl Fn(&Memory) -> String,
 ) -> Vec<&'memory Memory> {
     let is_safe = |memory: &Memory| safe.iter().any(|other| std::ptr::eq(*other, memory));
     let (mut order, protected): (Vec<usize>, Vec<usize>) =
         (0..kept.len()).rev().partition(|at| !is_safe(kept[*at]));
-    if view.strict {
+    if view.rules.is_tolerant() {
         order.extend(protected);
         order.truncate(kept.len().saturating_sub(1));
     }
@@ -142,10 +144,10 @@ fn cap_kinds(memories: Vec<&Memory>, most: usize) -> Vec<&Memory> {
 
 /// Shows session memories: the state of the scene, then the most useful that fit, as they
 /// came.
-pub(super) fn session(memories: &[Memory], view: View<'_>) -> Option<Block> {
-    const FLOOR: [Kind; 2] = [Kind::Development, Kind::Scene];
+pub(super) fn session(memories: &[Memory], view: SlotContext<'_>) -> Option<SlotBlock> {
+    const FLOOR: [MemoryKind; 2] = [MemoryKind::Development, MemoryKind::Scene];
     let active: Vec<&Memory> = memories.iter().filter(|memory| memory.is_active()).collect();
-    let safe = protected(&active, &FLOOR, view.words);
+    let safe = protected(&active, &FLOOR, view.rules);
     let budget = view.settings.budgets.session;
     let ordered = ordered(&active, view, &FLOOR);
     let kept = drop_last(&ordered, &safe, budget, view, |memory| memory.content.clone());
@@ -158,16 +160,16 @@ pub(super) fn session(memories: &[Memory], view: View<'_>) -> Option<Block> {
     } else {
         format!("{state}\n{}", view.labels.session)
     };
-    Block::labelled(&label, &lines(&kept), &lines(&active), view.counter)
+    SlotBlock::labelled(&label, &lines(&kept), &lines(&active), view.counter)
 }
 
 /// The newest session memory of each kind.
 pub fn scene_state(memories: &[&Memory], labels: &Labels) -> String {
     let lines: Vec<String> = [
-        (Kind::Scene, &labels.state_scene),
-        (Kind::Development, &labels.state_development),
-        (Kind::Detail, &labels.state_detail),
-        (Kind::Revelation, &labels.state_revelation),
+        (MemoryKind::Scene, &labels.state_scene),
+        (MemoryKind::Development, &labels.state_development),
+        (MemoryKind::Detail, &labels.state_detail),
+        (MemoryKind::Revelation, &labels.state_revelation),
     ]
     .into_iter()
     .filter_map(|(kind, label)| {

@@ -14,14 +14,14 @@ mod story;
 
 pub(crate) use self::changes::budget_of;
 pub use self::{
-    changes::{SlotChanges, Standing},
+    changes::{SlotChanges, SlotState},
     labels::Labels,
     macros::{CardTexts, is_active as macro_is_active, slot_of},
     memories::scene_state,
     people::knowledge,
-    slot::{Placement, Position, Slot, SlotText},
+    slot::{MemorySlot, SlotPlacement, SlotPosition, SlotText},
 };
-use self::{fit::Block, memories::View};
+use self::{fit::SlotBlock, memories::SlotContext};
 use crate::{
     record::{CharacterMemory, ChatMemory, Memory},
     rules::{Rules, UnifiedScope},
@@ -38,7 +38,7 @@ use loreloom_ports::MemoryId;
 
 /// What the slots are made from.
 #[derive(Clone, Copy)]
-pub struct Input<'slots> {
+pub struct SlotsInput<'slots> {
     /// The settings.
     pub settings: &'slots Settings,
     /// The rules.
@@ -76,31 +76,30 @@ pub struct Slots {
 
 impl Slots {
     /// The text of one slot.
-    pub fn get(&self, slot: Slot) -> Option<&SlotText> {
+    pub fn get(&self, slot: MemorySlot) -> Option<&SlotText> {
         self.texts.iter().find(|text| text.slot == slot)
     }
 }
 
 /// Fills the slots.
-pub fn slots(input: &Input<'_>) -> Slots {
+pub fn slots(input: &SlotsInput<'_>) -> Slots {
     const TRIGGERING: usize = 4;
-    let view = View {
+    let view = SlotContext {
         settings: input.settings,
         labels: input.labels,
         counter: input.counter,
         responding: input.responding,
-        words: input.rules.words,
-        strict: input.rules.strict_budgets,
+        rules: input.rules.text,
         turn: input.turn,
     };
     let recent = recent_texts(input.path, TRIGGERING).join("\n").to_lowercase();
-    let recent = long_words(&recent, input.rules.words);
-    let longterm = if is_on(Slot::LongTerm, input.settings) {
+    let recent = long_words(&recent, input.rules.text);
+    let longterm = if is_on(MemorySlot::LongTerm, input.settings) {
         memories::longterm(&input.character.memories, &recent, view)
     } else {
         memories::LongTerm::default()
     };
-    let texts = Slot::SINGLE
+    let texts = MemorySlot::SINGLE
         .into_iter()
         .filter(|slot| is_on(*slot, input.settings))
         .filter_map(|slot| Some(placed(slot, block(slot, input, &longterm, view)?, input)))
@@ -110,19 +109,19 @@ pub fn slots(input: &Input<'_>) -> Slots {
 }
 
 /// Whether a slot's tier is on. What a tier that is off has kept is not told either.
-fn is_on(slot: Slot, settings: &Settings) -> bool {
+fn is_on(slot: MemorySlot, settings: &Settings) -> bool {
     match slot {
-        Slot::Canon => settings.canon_enabled,
-        Slot::Profiles => settings.profiles_enabled,
-        Slot::LongTerm | Slot::Triggered => settings.longterm_enabled,
-        Slot::Summary => settings.compaction_enabled,
-        Slot::Scenes => settings.scene_enabled,
-        Slot::Session => settings.session_enabled,
-        Slot::Arcs => settings.arcs_enabled,
-        Slot::Relationships => settings.relationships_enabled,
-        Slot::Epistemic => settings.epistemic_enabled,
-        Slot::Ledger => settings.state_ledger_enabled,
-        Slot::Recall | Slot::Repair | Slot::Unified => true,
+        MemorySlot::Canon => settings.canon_enabled,
+        MemorySlot::Profiles => settings.profiles_enabled,
+        MemorySlot::LongTerm | MemorySlot::Triggered => settings.longterm_enabled,
+        MemorySlot::Summary => settings.compaction_enabled,
+        MemorySlot::Scenes => settings.scene_enabled,
+        MemorySlot::Session => settings.session_enabled,
+        MemorySlot::Arcs => settings.arcs_enabled,
+        MemorySlot::Relationships => settings.relationships_enabled,
+        MemorySlot::Epistemic => settings.epistemic_enabled,
+        MemorySlot::Ledger => settings.state_ledger_enabled,
+        MemorySlot::Recall | MemorySlot::Repair | MemorySlot::Unified => true,
     }
 }
 
@@ -136,31 +135,33 @@ fn recent_texts(path: &[PathItem], count: usize) -> Vec<&str> {
 
 /// The text of one slot.
 fn block(
-    slot: Slot,
-    input: &Input<'_>,
+    slot: MemorySlot,
+    input: &SlotsInput<'_>,
     longterm: &memories::LongTerm,
-    view: View<'_>,
-) -> Option<Block> {
+    view: SlotContext<'_>,
+) -> Option<SlotBlock> {
     const RELATED: usize = 10;
     let (labels, counter) = (input.labels, input.counter);
     let (chat, budgets) = (input.chat, &input.settings.budgets);
     match slot {
-        Slot::LongTerm => longterm.long.clone(),
-        Slot::Triggered => longterm.triggered.clone(),
-        Slot::Session => memories::session(&chat.session_memories, view),
-        Slot::Relationships => people::relationships(
+        MemorySlot::LongTerm => longterm.long.clone(),
+        MemorySlot::Triggered => longterm.triggered.clone(),
+        MemorySlot::Session => memories::session(&chat.session_memories, view),
+        MemorySlot::Relationships => people::relationships(
             &input.character.relationship_history,
             &recent_texts(input.path, RELATED),
             input,
         ),
-        Slot::Canon => {
+        MemorySlot::Canon => {
             story::canon(&input.character.canon.as_ref()?.text, budgets.canon, labels, counter)
         }
-        Slot::Profiles => story::profile(chat.profiles.get(input.owner)?, budgets.profiles, view),
-        Slot::Summary => summary(input),
-        Slot::Scenes => story::scenes(&chat.scene_history, budgets.scenes, labels, counter),
-        Slot::Arcs => story::arcs(&chat.story_arcs, budgets.arcs, labels, counter),
-        Slot::Epistemic => people::epistemic(
+        MemorySlot::Profiles => {
+            story::profile(chat.profiles.get(input.owner)?, budgets.profiles, view)
+        }
+        MemorySlot::Summary => summary(input),
+        MemorySlot::Scenes => story::scenes(&chat.scene_history, budgets.scenes, labels, counter),
+        MemorySlot::Arcs => story::arcs(&chat.story_arcs, budgets.arcs, labels, counter),
+        MemorySlot::Epistemic => people::epistemic(
             &input.character.epistemic_knowledge,
             input.responding,
             input.settings.epistemic_inject_unaware,
@@ -168,18 +169,18 @@ fn block(
             labels,
             counter,
         ),
-        Slot::Ledger => people::ledger(&chat.ledger, input, budgets.ledger, counter),
-        Slot::Recall => recalled(input),
-        Slot::Repair => {
+        MemorySlot::Ledger => people::ledger(&chat.ledger, input, budgets.ledger, counter),
+        MemorySlot::Recall => recalled(input),
+        MemorySlot::Repair => {
             let note = chat.pending_repair.as_deref()?.trim();
             let note = format!("[{} {note}]", labels.repair);
-            Block::plain(&note, &note, counter)
+            SlotBlock::plain(&note, &note, counter)
         }
-        Slot::Unified => None,
+        MemorySlot::Unified => None,
     }
 }
 
-fn summary(input: &Input<'_>) -> Option<Block> {
+fn summary(input: &SlotsInput<'_>) -> Option<SlotBlock> {
     story::summary(
         input.chat.summary.as_deref()?,
         input.settings.compaction_response_length,
@@ -189,15 +190,15 @@ fn summary(input: &Input<'_>) -> Option<Block> {
     )
 }
 
-fn recalled(input: &Input<'_>) -> Option<Block> {
+fn recalled(input: &SlotsInput<'_>) -> Option<SlotBlock> {
     let (budget, last) = (input.settings.budgets.recall, fit::GivesWay::Last);
     let body = fit::fit_lines(input.recalled, budget, last, input.counter, fit::dashes);
     let full = fit::dashes(input.recalled);
-    Block::labelled(&input.labels.recall, &body, &full, input.counter)
+    SlotBlock::labelled(&input.labels.recall, &body, &full, input.counter)
 }
 
-fn placed(slot: Slot, block: Block, input: &Input<'_>) -> SlotText {
-    let Placement { position, depth, role } = place_of(slot, input);
+fn placed(slot: MemorySlot, block: SlotBlock, input: &SlotsInput<'_>) -> SlotText {
+    let SlotPlacement { position, depth, role } = place_of(slot, input);
     SlotText {
         slot,
         text: block.text,
@@ -211,14 +212,14 @@ fn placed(slot: Slot, block: Block, input: &Input<'_>) -> SlotText {
 }
 
 /// Where a slot stands: where somebody moved it, else where it usually does.
-fn place_of(slot: Slot, input: &Input<'_>) -> Placement {
+fn place_of(slot: MemorySlot, input: &SlotsInput<'_>) -> SlotPlacement {
     let (position, depth) = slot.usual_place();
-    let usual = Placement { position, depth, role: Role::System };
+    let usual = SlotPlacement { position, depth, role: Role::System };
     input.settings.places.get(&slot).copied().unwrap_or(usual)
 }
 
 /// Whether a slot's text goes nowhere but to its macro. A correction has none.
-fn only_macro(slot: Slot, settings: &Settings) -> bool {
+fn only_macro(slot: MemorySlot, settings: &Settings) -> bool {
     settings.macros_enabled && slot.macro_name().is_some()
 }
 
@@ -231,28 +232,28 @@ pub fn note_shown(memories: &mut [Memory], shown: &[MemoryId], now: i64) {
 }
 
 /// Joins slots into one block, in their order, with blank lines between.
-fn unified(slots: Slots, input: &Input<'_>) -> Slots {
-    let joins = |slot: Slot| match input.rules.unified {
+fn unified(slots: Slots, input: &SlotsInput<'_>) -> Slots {
+    let joins = |slot: MemorySlot| match input.rules.unified {
         UnifiedScope::All => true,
-        UnifiedScope::Seven => slot <= Slot::Arcs,
+        UnifiedScope::Seven => slot <= MemorySlot::Arcs,
     };
     let (joined, mut texts): (Vec<SlotText>, Vec<SlotText>) =
         slots.texts.into_iter().partition(|text| joins(text.slot));
     if !joined.is_empty() {
         let parts: Vec<&str> = joined.iter().map(|text| text.text.as_str()).collect();
         let text = parts.join("\n\n");
-        let mut place = place_of(Slot::Unified, input);
+        let mut place = place_of(MemorySlot::Unified, input);
         if input.rules.unified_before_main {
-            place = Placement { position: Position::Before, depth: Depth(0), ..place };
+            place = SlotPlacement { position: SlotPosition::Before, depth: Depth(0), ..place };
         }
         texts.push(SlotText {
-            slot: Slot::Unified,
+            slot: MemorySlot::Unified,
             tokens: input.counter.count(&text),
             wanted: joined.iter().map(|text| text.wanted).sum(),
             position: place.position,
             depth: place.depth,
             role: place.role,
-            only_macro: only_macro(Slot::Unified, input.settings),
+            only_macro: only_macro(MemorySlot::Unified, input.settings),
             text,
         });
     }

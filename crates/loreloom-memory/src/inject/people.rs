@@ -3,8 +3,8 @@
 use loreloom_core::{ids::MessageId, tokens::TokenCounter, units::Tokens};
 
 use super::{
-    Input, Labels,
-    fit::{Block, GivesWay, fit_lines},
+    Labels, SlotsInput,
+    fit::{GivesWay, SlotBlock, fit_lines},
 };
 use crate::{
     record::{Insight, InsightKind, Ledger, Pair, Relationships, StateCard, StateKind},
@@ -17,9 +17,9 @@ use crate::{
 pub(super) fn relationships(
     known: &Relationships,
     recent: &[&str],
-    input: &Input<'_>,
-) -> Option<Block> {
-    let (counter, loose) = (input.counter, input.rules.loose_pairs);
+    input: &SlotsInput<'_>,
+) -> Option<SlotBlock> {
+    let (counter, loose) = (input.counter, !input.rules.text.is_tolerant());
     let occurs = |text: &str, name: &str| {
         contains_word(text, name) || loose && text.to_lowercase().contains(&name.to_lowercase())
     };
@@ -44,7 +44,7 @@ pub(super) fn relationships(
     };
     let kept: Vec<&str> = lines.iter().take_while(fits).map(String::as_str).collect();
     let label = &input.labels.relationships;
-    Block::labelled(label, &kept.join("\n"), &lines.join("\n"), counter)
+    SlotBlock::labelled(label, &kept.join("\n"), &lines.join("\n"), counter)
 }
 
 /// What one character knows, guesses, misses, wrongly believes and hides. Nothing of what
@@ -60,7 +60,7 @@ pub fn knowledge(
 }
 
 /// A line of knowledge under the heading of its section.
-struct Known<'labels> {
+struct KnowledgeLine<'labels> {
     section: &'labels str,
     text: String,
 }
@@ -70,7 +70,7 @@ fn knowledge_lines<'labels>(
     responding: &str,
     tells_unaware: bool,
     labels: &'labels Labels,
-) -> Vec<Known<'labels>> {
+) -> Vec<KnowledgeLine<'labels>> {
     let own: Vec<&Insight> = insights
         .iter()
         .filter(|insight| insight.holds())
@@ -87,7 +87,7 @@ fn knowledge_lines<'labels>(
     .filter(|(kind, _)| *kind != InsightKind::Unaware || tells_unaware)
     .flat_map(|(kind, section)| {
         let of_kind = own.iter().filter(move |insight| insight.kind == kind);
-        of_kind.map(move |insight| Known {
+        of_kind.map(move |insight| KnowledgeLine {
             section: section.as_str(),
             text: match (&insight.target, kind) {
                 (Some(target), InsightKind::Hiding) => {
@@ -100,7 +100,7 @@ fn knowledge_lines<'labels>(
     .collect()
 }
 
-fn render_knowledge(lines: &[Known<'_>], responding: &str, labels: &Labels) -> String {
+fn render_knowledge(lines: &[KnowledgeLine<'_>], responding: &str, labels: &Labels) -> String {
     if lines.is_empty() {
         return String::new();
     }
@@ -127,7 +127,7 @@ pub(super) fn epistemic(
     budget: Tokens,
     labels: &Labels,
     counter: &dyn TokenCounter,
-) -> Option<Block> {
+) -> Option<SlotBlock> {
     let all = knowledge_lines(insights, responding, tells_unaware, labels);
     let mut lines = all.as_slice();
     while !lines.is_empty() && counter.count(&render_knowledge(lines, responding, labels)) > budget
@@ -135,16 +135,16 @@ pub(super) fn epistemic(
         lines = &lines[..lines.len() - 1];
     }
     let full = render_knowledge(&all, responding, labels);
-    Block::plain(&render_knowledge(lines, responding, labels), &full, counter)
+    SlotBlock::plain(&render_knowledge(lines, responding, labels), &full, counter)
 }
 
 /// State cards by kind, with the values that are still believed; the last lines give way.
 pub(super) fn ledger(
     ledger: &Ledger,
-    input: &Input<'_>,
+    input: &SlotsInput<'_>,
     budget: Tokens,
     counter: &dyn TokenCounter,
-) -> Option<Block> {
+) -> Option<SlotBlock> {
     let lasts = &input.settings.state_ledger_expiry;
     let age = |id: &MessageId| input.path.iter().rev().position(|item| item.id == *id);
     let of_kind = |kind: StateKind| {
@@ -163,7 +163,7 @@ pub(super) fn ledger(
     {
         body.clone_from(first);
     }
-    Block::plain(&body, &render(&lines), counter)
+    SlotBlock::plain(&body, &render(&lines), counter)
 }
 
 fn card_line<'card>(

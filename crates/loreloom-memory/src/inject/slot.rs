@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// A slot. The order is that of the unified block, from lasting to immediate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Slot {
+pub enum MemorySlot {
     /// History as prose.
     Canon,
     /// Profiles.
@@ -44,7 +44,7 @@ pub enum Slot {
 /// Where a slot stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Position {
+pub enum SlotPosition {
     /// With the character's card.
     InPrompt,
     /// Inside the chat, so many messages from its end.
@@ -53,7 +53,7 @@ pub enum Position {
     Before,
 }
 
-impl Slot {
+impl MemorySlot {
     /// All slots but the unified one, in its order.
     pub const SINGLE: [Self; 13] = [
         Self::Canon,
@@ -120,18 +120,18 @@ impl Slot {
     }
 
     /// Where it stands if nobody moved it.
-    pub fn usual_place(self) -> (Position, Depth) {
+    pub fn usual_place(self) -> (SlotPosition, Depth) {
         let (position, depth) = match self {
-            Self::Canon | Self::Summary | Self::Unified => (Position::InPrompt, 0),
-            Self::Profiles => (Position::InPrompt, 1),
-            Self::LongTerm => (Position::InPrompt, 2),
-            Self::Scenes => (Position::InChat, 6),
-            Self::Relationships => (Position::InChat, 5),
-            Self::Recall | Self::Triggered => (Position::InChat, 4),
-            Self::Session => (Position::InChat, 3),
-            Self::Arcs => (Position::InChat, 2),
-            Self::Epistemic | Self::Ledger => (Position::InChat, 1),
-            Self::Repair => (Position::InChat, 0),
+            Self::Canon | Self::Summary | Self::Unified => (SlotPosition::InPrompt, 0),
+            Self::Profiles => (SlotPosition::InPrompt, 1),
+            Self::LongTerm => (SlotPosition::InPrompt, 2),
+            Self::Scenes => (SlotPosition::InChat, 6),
+            Self::Relationships => (SlotPosition::InChat, 5),
+            Self::Recall | Self::Triggered => (SlotPosition::InChat, 4),
+            Self::Session => (SlotPosition::InChat, 3),
+            Self::Arcs => (SlotPosition::InChat, 2),
+            Self::Epistemic | Self::Ledger => (SlotPosition::InChat, 1),
+            Self::Repair => (SlotPosition::InChat, 0),
         };
         (position, Depth(depth))
     }
@@ -140,9 +140,9 @@ impl Slot {
 /// Where somebody moved a slot to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Placement {
+pub struct SlotPlacement {
     /// Where it stands.
-    pub position: Position,
+    pub position: SlotPosition,
     /// How deep, inside the chat.
     #[serde(default)]
     pub depth: Depth,
@@ -155,11 +155,11 @@ pub struct Placement {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotText {
     /// The slot.
-    pub slot: Slot,
+    pub slot: MemorySlot,
     /// Its text, ready to be sent.
     pub text: String,
     /// Where it stands.
-    pub position: Position,
+    pub position: SlotPosition,
     /// How deep.
     pub depth: Depth,
     /// In whose words.
@@ -178,9 +178,9 @@ impl SlotText {
         Injection {
             place: match self.position {
                 _ if self.only_macro => Place::Outlet(self.slot.name().to_owned()),
-                Position::InPrompt => Place::AfterCharacter,
-                Position::InChat => Place::AtDepth(self.depth),
-                Position::Before => Place::BeforeMain,
+                SlotPosition::InPrompt => Place::AfterCharacter,
+                SlotPosition::InChat => Place::AtDepth(self.depth),
+                SlotPosition::Before => Place::BeforeMain,
             },
             role: self.role,
             text: self.text.clone(),

@@ -3,13 +3,13 @@
 use loreloom_core::{tokens::TokenCounter, units::Tokens};
 
 use super::{
-    Labels, View,
-    fit::{Block, GivesWay, dashes, fit_lines},
+    Labels, SlotContext,
+    fit::{GivesWay, SlotBlock, dashes, fit_lines},
 };
 use crate::{
     number::clamp_usize,
     record::{Profile, Scene, StoryArc},
-    text::{Cut, QuarterEstimate, cut_to_share, head, sentences},
+    text::{CutPoint, QuarterEstimate, cut_to_share, head, sentences},
 };
 
 /// The summary, cut with a mark if it is longer than `limit` tokens of four characters.
@@ -19,7 +19,7 @@ pub(super) fn summary(
     at_sentence: bool,
     labels: &Labels,
     counter: &dyn TokenCounter,
-) -> Option<Block> {
+) -> Option<SlotBlock> {
     let most = clamp_usize(u64::from(limit)) * QuarterEstimate::CHARACTERS;
     let start = head(text, most);
     let body = if start.len() == text.len() {
@@ -28,7 +28,7 @@ pub(super) fn summary(
         let start = if at_sentence { whole_sentences(start) } else { start };
         format!("{start} {}", labels.truncated)
     };
-    Block::labelled(&labels.summary, &body, text, counter)
+    SlotBlock::labelled(&labels.summary, &body, text, counter)
 }
 
 /// The text up to its last whole sentence, unless that would lose more than half of it.
@@ -44,7 +44,7 @@ pub(super) fn scenes(
     budget: Tokens,
     labels: &Labels,
     counter: &dyn TokenCounter,
-) -> Option<Block> {
+) -> Option<SlotBlock> {
     let render = |scenes: &[Scene]| {
         let lines: Vec<String> = scenes
             .iter()
@@ -54,7 +54,7 @@ pub(super) fn scenes(
         lines.join("\n")
     };
     let body = fit_lines(scenes, budget, GivesWay::First, counter, render);
-    Block::labelled(&labels.scenes, &body, &render(scenes), counter)
+    SlotBlock::labelled(&labels.scenes, &body, &render(scenes), counter)
 }
 
 /// Open threads; the oldest give way.
@@ -63,11 +63,11 @@ pub(super) fn arcs(
     budget: Tokens,
     labels: &Labels,
     counter: &dyn TokenCounter,
-) -> Option<Block> {
+) -> Option<SlotBlock> {
     let open: Vec<&str> =
         arcs.iter().filter(|arc| arc.is_open()).map(|arc| arc.content.as_str()).collect();
     let body = fit_lines(&open, budget, GivesWay::First, counter, dashes);
-    Block::labelled(&labels.arcs, &body, &dashes(&open), counter)
+    SlotBlock::labelled(&labels.arcs, &body, &dashes(&open), counter)
 }
 
 /// Canon, up to the last full stop that fits. Other marks end no sentence here: names and
@@ -77,19 +77,23 @@ pub(super) fn canon(
     budget: Tokens,
     labels: &Labels,
     counter: &dyn TokenCounter,
-) -> Option<Block> {
+) -> Option<SlotBlock> {
     let whole = text.trim();
     let ends = std::iter::once(whole.len())
         .chain(whole.rmatch_indices(['.', '。']).map(|(at, stop)| at + stop.len()));
     let kept = ends.map(|end| &whole[..end]).find(|kept| counter.count(kept) <= budget);
-    let kept = kept.unwrap_or_else(|| cut_to_share(whole, budget, Cut::Rounded, counter));
-    Block::labelled(&labels.canon, kept, text, counter)
+    let kept = kept.unwrap_or_else(|| cut_to_share(whole, budget, CutPoint::Rounded, counter));
+    SlotBlock::labelled(&labels.canon, kept, text, counter)
 }
 
 /// A profile; its first blocks give way. The last one is cut, or stays whole where budgets are
 /// not strict.
-pub(super) fn profile(profile: &Profile, budget: Tokens, view: View<'_>) -> Option<Block> {
-    let View { labels, counter, .. } = view;
+pub(super) fn profile(
+    profile: &Profile,
+    budget: Tokens,
+    view: SlotContext<'_>,
+) -> Option<SlotBlock> {
+    let SlotContext { labels, counter, .. } = view;
     let blocks: Vec<String> = [
         (&labels.character_state, &profile.character_state),
         (&labels.world_state, &profile.world_state),
@@ -100,19 +104,20 @@ pub(super) fn profile(profile: &Profile, budget: Tokens, view: View<'_>) -> Opti
     .map(|(label, text)| format!("{label}\n{}", text.trim()))
     .collect();
     let render = |blocks: &[String]| blocks.join("\n\n");
-    if view.strict {
+    if view.rules.is_tolerant() {
         let body = fit_lines(&blocks, budget, GivesWay::First, counter, render);
-        return Block::plain(&body, &render(&blocks), counter);
+        return SlotBlock::plain(&body, &render(&blocks), counter);
     }
     let most = blocks.len().saturating_sub(1);
     let fits = |dropped: &usize| counter.count(&render(&blocks[*dropped..])) <= budget;
     let dropped = (0..most).find(fits).unwrap_or(most);
-    Block::plain(&render(&blocks[dropped..]), &render(&blocks), counter)
+    SlotBlock::plain(&render(&blocks[dropped..]), &render(&blocks), counter)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::TextRules;
 
     #[test]
     fn a_long_summary_is_cut_at_a_sentence_where_that_keeps_most_of_it() {
@@ -152,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_block_of_a_profile_is_cut_where_budgets_are_strict() {
+    fn the_last_block_of_a_profile_is_cut_unless_the_rules_are_literal() {
         let labels = Labels {
             character_state: "A:".into(),
             relationship_matrix: "R:".into(),
@@ -165,19 +170,18 @@ mod tests {
         };
         let settings = crate::settings::Settings::default();
         let whole = "A:\ncalm, at the quay, waiting\n\nR:\nLis: close friend and ally since spring";
-        for (budget, strict, expected) in [
-            (40, true, whole),
-            (40, false, whole),
-            (5, true, "R:\nLis: close frien"),
-            (5, false, "R:\nLis: close friend and ally since spring"),
+        for (budget, rules, expected) in [
+            (40, TextRules::Tolerant, whole),
+            (40, TextRules::Literal, whole),
+            (5, TextRules::Tolerant, "R:\nLis: close frien"),
+            (5, TextRules::Literal, "R:\nLis: close friend and ally since spring"),
         ] {
-            let view = View {
+            let view = SlotContext {
                 settings: &settings,
                 labels: &labels,
                 counter: &QuarterEstimate,
                 responding: "",
-                words: crate::text::Words::All,
-                strict,
+                rules,
                 turn: None,
             };
             let block = profile(&drawn, Tokens(budget), view);

@@ -13,10 +13,10 @@ use loreloom_core::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    pass::Question,
+    pass::ModelQuestion,
     record::StateKind,
     rules::Rules,
-    tiers::{Source, arcs, epistemic, ledger, longterm, session},
+    tiers::{PassSource, arcs, epistemic, ledger, longterm, session},
 };
 use loreloom_ports::{ChatModel, ChatRequest, ModelError};
 
@@ -24,7 +24,7 @@ use loreloom_ports::{ChatModel, ChatRequest, ModelError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub enum Trial {
+pub enum ModelTrial {
     /// Long-term memories of an investigation.
     LongTerm,
     /// Session memories of the same.
@@ -40,9 +40,9 @@ pub enum Trial {
 /// What a model made of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct Finding {
+pub struct TrialFinding {
     /// The trial.
-    pub trial: Trial,
+    pub trial: ModelTrial,
     /// What was read out of the reply, one line each.
     pub lines: Vec<String>,
     /// Whether it is enough.
@@ -54,19 +54,19 @@ pub struct Finding {
 /// A trial that was run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct Tried {
+pub struct TrialRun {
     /// The trial.
-    pub trial: Trial,
+    pub trial: ModelTrial,
     /// What the model said.
     pub reply: String,
     /// What came of it.
-    pub finding: Finding,
+    pub finding: TrialFinding,
 }
 
 /// Runs all trials, one after the other. Nothing is stored.
-pub async fn run(model: &dyn ChatModel) -> Result<Vec<Tried>, ModelError> {
+pub async fn run(model: &dyn ChatModel) -> Result<Vec<TrialRun>, ModelError> {
     let mut all = Vec::new();
-    for trial in Trial::ALL {
+    for trial in ModelTrial::ALL {
         let question = trial.question();
         let request = ChatRequest {
             messages: vec![PromptMessage {
@@ -80,18 +80,18 @@ pub async fn run(model: &dyn ChatModel) -> Result<Vec<Tried>, ModelError> {
         };
         let reply = model.complete(&request).await?.text;
         let finding = trial.judge(&reply);
-        all.push(Tried { trial, reply, finding });
+        all.push(TrialRun { trial, reply, finding });
     }
     Ok(all)
 }
 
-impl Trial {
+impl ModelTrial {
     /// All trials, in the order they are run.
     pub const ALL: [Self; 5] =
         [Self::LongTerm, Self::Session, Self::Arcs, Self::Ledger, Self::Epistemic];
 
     /// The question of this trial.
-    pub fn question(self) -> Question {
+    pub fn question(self) -> ModelQuestion {
         let lines = match self {
             Self::LongTerm | Self::Session | Self::Arcs => &scenes::INVESTIGATION[..],
             Self::Ledger => &scenes::THEFT,
@@ -99,8 +99,13 @@ impl Trial {
         };
         let path = Path::of(ChatId::from("trial"), lines.iter().map(message));
         let items = path.items();
-        let source =
-            Source { chat: items, window: 0..items.len(), heard: None, chat_id: "trial", now: 0 };
+        let source = PassSource {
+            chat: items,
+            window: 0..items.len(),
+            heard: None,
+            chat_id: "trial",
+            now: 0,
+        };
         match self {
             Self::LongTerm => longterm::prompt_for(&source, scenes::INSPECTOR, &[]),
             Self::Session => session::prompt_for(&source, &[], &[]),
@@ -111,7 +116,7 @@ impl Trial {
     }
 
     /// What the reply is worth.
-    pub fn judge(self, reply: &str) -> Finding {
+    pub fn judge(self, reply: &str) -> TrialFinding {
         let lines = self.read(reply);
         let (least, hint) = match self {
             Self::LongTerm => (5, "five or more lasting facts, with people named"),
@@ -123,7 +128,7 @@ impl Trial {
         let absent = |name: &str| !lines.iter().any(|line| line.starts_with(name));
         let passed = lines.len() >= least
             && (self != Self::Ledger || scenes::THEFT_ABSENT.into_iter().all(absent));
-        Finding { trial: self, lines, passed, hint }
+        TrialFinding { trial: self, lines, passed, hint }
     }
 
     fn read(self, reply: &str) -> Vec<String> {
@@ -157,7 +162,7 @@ fn message(&(name, text): &(&str, &str)) -> Message {
 }
 
 /// A name and what it is.
-type Known = (&'static str, StateKind);
+type TrialEntity = (&'static str, StateKind);
 
 #[cfg(test)]
 mod tests {
@@ -166,11 +171,11 @@ mod tests {
     #[test]
     fn every_trial_asks_about_its_own_scene() {
         for (trial, phrase) in [
-            (Trial::LongTerm, "Ferrin"),
-            (Trial::Session, "Ferrin"),
-            (Trial::Arcs, "Ferrin"),
-            (Trial::Ledger, "Quill"),
-            (Trial::Epistemic, "Hedda"),
+            (ModelTrial::LongTerm, "Ferrin"),
+            (ModelTrial::Session, "Ferrin"),
+            (ModelTrial::Arcs, "Ferrin"),
+            (ModelTrial::Ledger, "Quill"),
+            (ModelTrial::Epistemic, "Hedda"),
         ] {
             assert!(trial.question().prompt.contains(phrase), "{trial:?}");
         }
@@ -181,9 +186,9 @@ mod tests {
     fn a_card_for_somebody_who_is_not_there_fails_the_trial() {
         let good = "[state:Quill:character] location=vault\n[state:Iron Key:object] owner=Quill\n\
                     [state:The Vault:place] accessibility=open";
-        assert!(Trial::Ledger.judge(good).passed);
+        assert!(ModelTrial::Ledger.judge(good).passed);
         let invented = format!("{good}\n[state:Captain Rusk:character] mood=angry");
-        assert!(!Trial::Ledger.judge(&invented).passed);
-        assert!(!Trial::LongTerm.judge("I cannot help with that.").passed);
+        assert!(!ModelTrial::Ledger.judge(&invented).passed);
+        assert!(!ModelTrial::LongTerm.judge("I cannot help with that.").passed);
     }
 }

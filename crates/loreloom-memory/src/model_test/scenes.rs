@@ -1,13 +1,13 @@
 //! The texts of the trials.
 
-use super::Known;
+use super::TrialEntity;
 use crate::record::StateKind;
 
 pub(super) const USER: &str = "Tamsin";
 pub(super) const INSPECTOR: &str = "Ferrin";
 
 /// Who might appear in [`THEFT`].
-pub(super) const THEFT_ENTITIES: [Known; 5] = [
+pub(super) const THEFT_ENTITIES: [TrialEntity; 5] = [
     ("Quill", StateKind::Character),
     ("Captain Rusk", StateKind::Character),
     ("Iron Key", StateKind::Object),

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use loreloom_core::bm25::Bm25;
 use rustc_hash::FxHashSet;
 
 use super::{
     address::speaks_about,
-    bm25::Bm25,
-    packed::{Packed, Shelf},
+    packed::{PackedVector, PackedVectors},
     related::Related,
     tokens::{Token, tokens},
 };
@@ -27,33 +27,33 @@ pub struct Passage<'story> {
 
 /// What was worked out of a text, once and for all.
 #[derive(Clone, Debug)]
-pub struct Prepared(Arc<Worked>);
+pub struct Prepared(Arc<PreparedText>);
 
 #[derive(Debug)]
-struct Worked {
+struct PreparedText {
     tokens: Vec<Token>,
     /// Share of its sentences that ask.
     asking: f64,
     /// Whether it tells a time.
     tells_time: bool,
-    vector: Packed,
+    vector: PackedVector,
 }
 
 impl Prepared {
     /// What there is to know of a text. All passages of an index need the same embedder.
     pub fn of(text: &str, embed: Option<&dyn Fn(&str) -> Vector>) -> Self {
-        Self(Arc::new(Worked {
+        Self(Arc::new(PreparedText {
             tokens: tokens(text),
             asking: asking(text),
             tells_time: tells_time(text),
-            vector: embed.map(|embed| Packed::of(&embed(text))).unwrap_or_default(),
+            vector: embed.map(|embed| PackedVector::of(&embed(text))).unwrap_or_default(),
         }))
     }
 }
 
 /// What the index keeps of a passage.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct PassageTerms {
     /// Its distinct terms.
     pub(super) terms: Vec<String>,
     /// How many speakers and terms were known before.
@@ -62,7 +62,7 @@ pub(super) struct Entry {
 
 /// What a passage looks like; small, because every search reads all of them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Form {
+pub(super) struct PassageForm {
     /// Who says it, by place in the list of speakers.
     pub(super) speaker: Option<u32>,
     pub(super) stretch: u32,
@@ -75,14 +75,14 @@ pub(super) struct Form {
 /// Names of speakers are no terms: everybody's turns are full of them as address ("Hey
 /// Mara!"), and who speaks is known anyway.
 #[derive(Clone, Debug, Default)]
-pub struct Index {
+pub struct PassageIndex {
     pub(super) words: Bm25,
-    pub(super) entries: Vec<Entry>,
-    pub(super) forms: Vec<Form>,
-    pub(super) meanings: Shelf,
+    pub(super) entries: Vec<PassageTerms>,
+    pub(super) forms: Vec<PassageForm>,
+    pub(super) meanings: PackedVectors,
     /// All terms, and the vectors of the words they came from.
     pub(super) terms: Vec<String>,
-    pub(super) term_meanings: Shelf,
+    pub(super) term_meanings: PackedVectors,
     pub(super) related: Related,
     known_terms: FxHashSet<String>,
     pub(super) speakers: Vec<String>,
@@ -135,7 +135,7 @@ const TIMES: &[&str] = &[
     "yesterday",
 ];
 
-impl Index {
+impl PassageIndex {
     /// An index with no passages. Give the speakers that are known from the start.
     pub fn new(speakers: impl IntoIterator<Item = String>) -> Self {
         Self { speakers: speakers.into_iter().collect(), ..Self::default() }
@@ -181,21 +181,21 @@ impl Index {
                 && self.known_terms.insert(token.stem.clone())
             {
                 self.terms.push(token.stem.clone());
-                self.term_meanings.push(&Packed::of(&embed(&token.word)));
+                self.term_meanings.push(&PackedVector::of(&embed(&token.word)));
             }
             terms.push(token.stem);
         }
         let speaker = passage.speaker.and_then(|name| self.speaker_place(name));
         self.stretches_differ |=
             self.forms.last().is_some_and(|last| last.stretch != passage.stretch);
-        self.forms.push(Form {
+        self.forms.push(PassageForm {
             speaker,
             stretch: passage.stretch,
             asking: prepared.0.asking,
             tells_time: prepared.0.tells_time,
         });
         self.meanings.push(&prepared.0.vector);
-        self.entries.push(Entry { terms, known });
+        self.entries.push(PassageTerms { terms, known });
     }
 
     /// Takes the newest passages out until so many are left: the index is then as if they
@@ -215,6 +215,11 @@ impl Index {
         for term in self.terms.drain(terms..) {
             self.known_terms.remove(&term);
         }
+    }
+
+    /// How telling a term is: the rarer, the more.
+    pub(super) fn rarity(&self, term: &str) -> f64 {
+        self.words.rarity(self.words.texts_with(term))
     }
 
     /// Whether the passages belong to several stretches.

@@ -7,7 +7,6 @@
 //! instead loses how far ahead the best are. Every hit says what each part gave.
 
 mod address;
-mod bm25;
 mod index;
 mod irregular;
 mod packed;
@@ -19,10 +18,10 @@ mod turn;
 mod weights;
 
 pub use self::{
-    index::{Index, Passage, Prepared},
-    query::{Hit, Parts},
+    index::{Passage, PassageIndex, Prepared},
+    query::{Parts, PassageHit},
     stem::stem,
     tokens::tokens,
-    turn::{Wanted, lines},
+    turn::{RecallQuery, lines},
     weights::Weights,
 };

@@ -7,12 +7,12 @@ use loreloom_ports::Vector;
 
 /// A vector in bytes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Packed {
+pub(super) struct PackedVector {
     scale: f32,
     numbers: Vec<i8>,
 }
 
-impl Packed {
+impl PackedVector {
     /// A vector of length one, packed.
     #[expect(clippy::cast_possible_truncation, reason = "the largest number becomes 127")]
     pub(super) fn of(vector: &Vector) -> Self {
@@ -37,7 +37,7 @@ fn head(width: usize) -> usize {
 
 /// Many vectors of one length.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shelf {
+pub(super) struct PackedVectors {
     scales: Vec<f32>,
     numbers: Vec<i8>,
     /// How long each is beyond its head.
@@ -46,9 +46,9 @@ pub(super) struct Shelf {
     width: usize,
 }
 
-impl Shelf {
+impl PackedVectors {
     /// Adds a vector. One of another length than the first is like nothing.
-    pub(super) fn push(&mut self, packed: &Packed) {
+    pub(super) fn push(&mut self, packed: &PackedVector) {
         if self.width == 0 {
             self.width = packed.numbers.len();
             // Those that came without a vector before have an empty one.
@@ -82,7 +82,7 @@ impl Shelf {
     }
 
     /// The direction in which these lie together, each with its weight.
-    pub(super) fn between(&self, places: impl Iterator<Item = (usize, f32)>) -> Packed {
+    pub(super) fn between(&self, places: impl Iterator<Item = (usize, f32)>) -> PackedVector {
         let mut sum: Vector = vec![0.0; self.width];
         for (at, weight) in places {
             let scale = self.scales[at] * weight;
@@ -97,14 +97,14 @@ impl Shelf {
                 *number /= length;
             }
         }
-        Packed::of(&sum)
+        PackedVector::of(&sum)
     }
 
     /// Those from a place on whose cosine with `wanted` is at least `least`, with it, in order.
     ///
     /// What the heads leave open is at most the product of the tails' lengths: most are ruled
     /// out after a quarter of the work.
-    pub(super) fn near(&self, wanted: &Packed, least: f64, from: usize) -> Vec<(usize, f64)> {
+    pub(super) fn near(&self, wanted: &PackedVector, least: f64, from: usize) -> Vec<(usize, f64)> {
         if wanted.numbers.len() != self.width || self.width == 0 {
             return Vec::new();
         }
@@ -124,7 +124,7 @@ impl Shelf {
     }
 
     /// The cosine of each with `wanted`, in order.
-    pub(super) fn likeness(&self, wanted: &Packed) -> impl Iterator<Item = f64> {
+    pub(super) fn likeness(&self, wanted: &PackedVector) -> impl Iterator<Item = f64> {
         let fits = wanted.numbers.len() == self.width && self.width > 0;
         self.scales.iter().enumerate().map(move |(at, scale)| {
             if !fits {
@@ -170,14 +170,14 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             f32::from(i16::try_from(state >> 52).unwrap_or_default()) - 2048.0
         };
-        let mut shelf = Shelf::default();
+        let mut shelf = PackedVectors::default();
         let made: Vec<Vector> =
             (0..200).map(|_| unit(&(0..24).map(|_| number()).collect::<Vec<f32>>())).collect();
         for vector in &made {
-            shelf.push(&Packed::of(vector));
+            shelf.push(&PackedVector::of(vector));
         }
         for least in [-1.0, 0.0, 0.2, 0.4, 0.99] {
-            let wanted = Packed::of(&made[3]);
+            let wanted = PackedVector::of(&made[3]);
             let all = shelf.likeness(&wanted).enumerate();
             let expected: Vec<usize> =
                 all.filter(|(_, likeness)| *likeness >= least).map(|(at, _)| at).collect();
@@ -186,8 +186,8 @@ mod tests {
             assert_eq!(found, expected, "{least}");
             assert!(!found.is_empty());
         }
-        assert!(shelf.near(&Packed::of(&vec![1.0]), 0.0, 0).is_empty());
-        let last = shelf.near(&Packed::of(&made[199]), 0.99, 199);
+        assert!(shelf.near(&PackedVector::of(&vec![1.0]), 0.0, 0).is_empty());
+        let last = shelf.near(&PackedVector::of(&made[199]), 0.99, 199);
         assert_eq!(last.first().map(|(at, _)| *at), Some(199));
     }
 
@@ -197,18 +197,18 @@ mod tests {
         let bent: Vec<f32> = (1..=19_u8).map(|n| f32::from(n % 5) - 1.0).collect();
         let (a, b) = (unit(&ramp), unit(&bent));
         let exact: f32 = a.iter().zip(&b).map(|(x, y)| x * y).sum();
-        let mut shelf = Shelf::default();
+        let mut shelf = PackedVectors::default();
         for vector in [&a, &b, &vec![1.0], &a] {
-            shelf.push(&Packed::of(vector));
+            shelf.push(&PackedVector::of(vector));
         }
-        let found: Vec<f64> = shelf.likeness(&Packed::of(&a)).collect();
+        let found: Vec<f64> = shelf.likeness(&PackedVector::of(&a)).collect();
         for (found, expected) in found.iter().zip([1.0, exact, 0.0, 1.0]) {
             assert!((found - f64::from(expected)).abs() < 0.01, "{found} {expected}");
         }
         let between = shelf.between([(0, 1.0), (3, 0.5)].into_iter());
         assert!((shelf.likeness(&between).next().unwrap_or_default() - 1.0).abs() < 0.01);
         shelf.truncate(1);
-        assert_eq!(shelf.likeness(&Packed::of(&a)).count(), 1);
-        assert_eq!(shelf.likeness(&Packed::of(&vec![])).collect::<Vec<_>>(), [0.0]);
+        assert_eq!(shelf.likeness(&PackedVector::of(&a)).count(), 1);
+        assert_eq!(shelf.likeness(&PackedVector::of(&vec![])).collect::<Vec<_>>(), [0.0]);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use rustc_hash::FxHashMap;
 
-use super::{Index, Weights, packed::Packed, tokens::tokens};
+use super::{PassageIndex, Weights, packed::PackedVector, tokens::tokens};
 use crate::{number::real, text::pattern};
 use loreloom_ports::Vector;
 
@@ -17,7 +17,7 @@ static ASKS_TIME: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A passage that answers, and why.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Hit {
+pub struct PassageHit {
     /// The passage's place in the index.
     pub at: usize,
     /// The sum of its parts.
@@ -47,7 +47,7 @@ impl Parts {
 
 type Embed<'embed> = &'embed dyn Fn(&str) -> Vector;
 
-impl Index {
+impl PassageIndex {
     /// The best `most` passages for a question, best first; equally good ones newest first.
     ///
     /// `also` are further names for what the question names, such as an entity's aliases.
@@ -58,7 +58,7 @@ impl Index {
         most: usize,
         weights: &Weights,
         embed: Option<&dyn Fn(&str) -> Vector>,
-    ) -> Vec<Hit> {
+    ) -> Vec<PassageHit> {
         self.search_where(question, also, most, weights, embed, f64::NEG_INFINITY, |_| true)
     }
 
@@ -73,7 +73,7 @@ impl Index {
         embed: Option<&dyn Fn(&str) -> Vector>,
         least: f64,
         is_wanted: impl Fn(usize) -> bool,
-    ) -> Vec<Hit> {
+    ) -> Vec<PassageHit> {
         let named = self.named(question);
         let about = self.spoken_about(question, &named);
         let terms = self.question_terms(question, also, weights, embed);
@@ -84,13 +84,13 @@ impl Index {
         let nearest = best(&first.scores, weights.hop_size.0, |_| true);
         let hop = self.hop_terms(&nearest, &terms, weights);
         let again = hop.iter().map(|(term, weight)| (term.as_str(), *weight));
-        self.words.add(again, weights.saturation, weights.length, &mut words);
+        self.words.score(again, weights.words, &mut words);
         self.hop_meaning(&nearest, &mut meaning, weights);
         let last = self.combine(words, &meaning, &form, weights);
         let hit = |at: usize| {
             let (words, neighbours) = (last.words[at], last.neighbours[at]);
             let parts = Parts { words, meaning: meaning[at], neighbours, form: form[at] };
-            Hit { at, score: parts.sum(), parts }
+            PassageHit { at, score: parts.sum(), parts }
         };
         // Who speaks tells passages that answer from each other; it makes none an answer.
         let owed = |at: usize| if self.is_by(at, &about) { weights.speaker } else { 0.0 };
@@ -117,7 +117,7 @@ impl Index {
         let Some(embed) = embed else { return terms };
         let mut related: FxHashMap<String, f64> = FxHashMap::default();
         let mut telling: Vec<_> = asked.iter().collect();
-        let rarity = |token: &super::tokens::Token| self.words.rarity(&token.stem);
+        let rarity = |token: &super::tokens::Token| self.rarity(&token.stem);
         telling.sort_by(|a, b| rarity(b).total_cmp(&rarity(a)));
         for token in telling.into_iter().take(weights.related_words) {
             for (stem, likeness) in self.related_to(&token.word, weights, embed) {
@@ -133,14 +133,15 @@ impl Index {
 
     /// The terms of the story nearest to a word.
     fn related_to(&self, word: &str, weights: &Weights, embed: Embed<'_>) -> Vec<(&str, f64)> {
-        let near = self.related.to(word, &self.term_meanings, weights, || Packed::of(&embed(word)));
+        let near =
+            self.related.to(word, &self.term_meanings, weights, || PackedVector::of(&embed(word)));
         near.into_iter().map(|(at, likeness)| (self.terms[at].as_str(), likeness)).collect()
     }
 
     fn word_scores(&self, terms: &FxHashMap<String, f64>, weights: &Weights) -> Vec<f64> {
         let mut scores = vec![0.0; self.len()];
         let terms = terms.iter().map(|(term, weight)| (term.as_str(), *weight));
-        self.words.add(terms, weights.saturation, weights.length, &mut scores);
+        self.words.score(terms, weights.words, &mut scores);
         scores
     }
 
@@ -157,7 +158,7 @@ impl Index {
         for name in named {
             bare = bare.replace(&format!("{name}'s"), "").replace(name, "");
         }
-        let scores: Vec<f64> = self.meanings.likeness(&Packed::of(&embed(&bare))).collect();
+        let scores: Vec<f64> = self.meanings.likeness(&PackedVector::of(&embed(&bare))).collect();
         standard(scores, weights.meaning)
     }
 
@@ -185,7 +186,7 @@ impl Index {
     fn form_scores(&self, question: &str, about: &[u32], weights: &Weights) -> Vec<f64> {
         let asks_time = ASKS_TIME.is_match(question);
         let count = real(self.len().max(1));
-        let score = |(at, form): (usize, &super::index::Form)| {
+        let score = |(at, form): (usize, &super::index::PassageForm)| {
             f64::from(u8::from(self.is_by(at, about))) * weights.speaker
                 + f64::from(u8::from(asks_time && form.tells_time)) * weights.time
                 - form.asking * weights.asking
@@ -248,7 +249,7 @@ impl Index {
         }
         let mut terms: Vec<(String, f64)> = worth
             .into_iter()
-            .map(|(term, count)| (term.to_owned(), count * self.words.rarity(term)))
+            .map(|(term, count)| (term.to_owned(), count * self.rarity(term)))
             .collect();
         terms.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         terms.truncate(most);
@@ -319,15 +320,15 @@ mod tests {
     use super::*;
     use crate::recall::Passage;
 
-    fn story(lines: &[(&str, &str)]) -> Index {
-        let mut index = Index::new([]);
+    fn story(lines: &[(&str, &str)]) -> PassageIndex {
+        let mut index = PassageIndex::new([]);
         for (speaker, text) in lines {
             index.push(Passage { speaker: Some(speaker), text, stretch: 0 }, None);
         }
         index
     }
 
-    fn found(index: &Index, question: &str) -> Vec<usize> {
+    fn found(index: &PassageIndex, question: &str) -> Vec<usize> {
         let hits = index.search(question, &[], 2, &Weights::default(), None);
         hits.iter().map(|hit| hit.at).collect()
     }
@@ -369,6 +370,6 @@ mod tests {
 
     #[test]
     fn an_empty_story_has_no_hits() {
-        assert!(Index::new([]).search("x", &[], 5, &Weights::default(), None).is_empty());
+        assert!(PassageIndex::new([]).search("x", &[], 5, &Weights::default(), None).is_empty());
     }
 }

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     Weights,
-    packed::{Packed, Shelf},
+    packed::{PackedVector, PackedVectors},
 };
 
 /// Words whose neighbours are kept.
@@ -21,10 +21,10 @@ pub(super) type Near = Vec<(usize, f64)>;
 
 /// What was looked up before.
 #[derive(Debug, Default)]
-pub(super) struct Related(Mutex<FxHashMap<String, Known>>);
+pub(super) struct Related(Mutex<FxHashMap<String, CachedNeighbours>>);
 
 #[derive(Clone, Debug)]
-struct Known {
+struct CachedNeighbours {
     /// How many words of the story were looked at, and by which weights.
     seen: usize,
     by: (f64, usize),
@@ -39,7 +39,7 @@ impl Clone for Related {
 }
 
 impl Related {
-    fn known(&self) -> MutexGuard<'_, FxHashMap<String, Known>> {
+    fn known(&self) -> MutexGuard<'_, FxHashMap<String, CachedNeighbours>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -47,13 +47,13 @@ impl Related {
     pub(super) fn to(
         &self,
         word: &str,
-        vocabulary: &Shelf,
+        vocabulary: &PackedVectors,
         weights: &Weights,
-        embed: impl FnOnce() -> Packed,
+        embed: impl FnOnce() -> PackedVector,
     ) -> Near {
         let by = (weights.related_from, weights.related_most);
         let known = self.known().get(word).filter(|known| known.by == by).cloned();
-        let mut known = known.unwrap_or(Known { seen: 0, by, near: Near::new() });
+        let mut known = known.unwrap_or(CachedNeighbours { seen: 0, by, near: Near::new() });
         if known.seen < vocabulary.len() {
             known.near.extend(vocabulary.near(&embed(), weights.related_from, known.seen));
             known.near.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -86,9 +86,9 @@ mod tests {
     fn what_is_kept_is_what_a_fresh_look_finds() {
         let angle = |degrees: f32| vec![degrees.to_radians().cos(), degrees.to_radians().sin()];
         let weights = Weights { related_from: 0.5, related_most: 2, ..Weights::default() };
-        let mut shelf = Shelf::default();
+        let mut shelf = PackedVectors::default();
         let related = Related::default();
-        let wanted = || Packed::of(&angle(0.0));
+        let wanted = || PackedVector::of(&angle(0.0));
         let places = |near: Near| near.into_iter().map(|(at, _)| at).collect::<Vec<usize>>();
         // Words come and go; each number is an angle to the word asked for.
         for (left, new) in
@@ -97,7 +97,7 @@ mod tests {
             shelf.truncate(left);
             related.truncate(left);
             for degrees in new {
-                shelf.push(&Packed::of(&angle(*degrees)));
+                shelf.push(&PackedVector::of(&angle(*degrees)));
             }
             let kept = places(related.to("word", &shelf, &weights, wanted));
             let fresh = places(Related::default().to("word", &shelf, &weights, wanted));

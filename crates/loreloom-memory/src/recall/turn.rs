@@ -2,7 +2,7 @@
 
 use loreloom_core::chat::{PathItem, Role};
 
-use super::{Hit, Index, Weights};
+use super::{PassageHit, PassageIndex, Weights};
 use crate::{
     record::Entity,
     text::{contains_word, head},
@@ -14,7 +14,7 @@ const LONGEST: usize = 400;
 
 /// What to recall for a turn.
 #[derive(Clone, Copy)]
-pub struct Wanted<'turn> {
+pub struct RecallQuery<'turn> {
     /// The path; its messages are the passages of the index, in order.
     pub path: &'turn [PathItem],
     /// The first message that the model sees anyway.
@@ -29,15 +29,15 @@ pub struct Wanted<'turn> {
     pub may_recall: &'turn dyn Fn(usize) -> bool,
 }
 
-impl Index {
+impl PassageIndex {
     /// Passages that the newest message calls for and the model would not see otherwise,
     /// best first, with why.
     pub fn recall(
         &self,
-        wanted: Wanted<'_>,
+        wanted: RecallQuery<'_>,
         weights: &Weights,
         embed: Option<&dyn Fn(&str) -> Vector>,
-    ) -> Vec<Hit> {
+    ) -> Vec<PassageHit> {
         let newest = wanted.path.iter().rev().find(|item| item.message.role == Role::User);
         let Some(question) = newest.map(|item| item.message.text.as_str()) else {
             return Vec::new();
@@ -62,7 +62,7 @@ impl Index {
 
 /// Hits as lines for the recall slot, `Speaker: text`, in the order of the story: what
 /// happened first is told first.
-pub fn lines(hits: &[Hit], path: &[PathItem]) -> Vec<String> {
+pub fn lines(hits: &[PassageHit], path: &[PathItem]) -> Vec<String> {
     let mut places: Vec<usize> = hits.iter().map(|hit| hit.at).collect();
     places.sort_unstable();
     places
@@ -101,7 +101,7 @@ mod tests {
         ];
         let messages = texts.map(|text| Message::new(Role::User, Some("Mara"), text));
         let path = Path::of(ChatId::from("c"), messages);
-        let mut index = Index::new([]);
+        let mut index = PassageIndex::new([]);
         for text in texts {
             index.push(Passage { speaker: Some("Mara"), text, stretch: 0 }, None);
         }
@@ -110,7 +110,7 @@ mod tests {
             aliases: vec!["Venn".into(), "Captain".into()],
             ..Entity::default()
         }];
-        let wanted = Wanted {
+        let wanted = RecallQuery {
             path: path.items(),
             seen_from: 3,
             entities: &entities,
@@ -120,7 +120,7 @@ mod tests {
         };
         let hits = index.recall(wanted, &Weights::default(), None);
         assert_eq!(lines(&hits, path.items()), [format!("Mara: {}", texts[0])]);
-        let nothing = Wanted { seen_from: 0, ..wanted };
+        let nothing = RecallQuery { seen_from: 0, ..wanted };
         assert!(index.recall(nothing, &Weights::default(), None).is_empty());
     }
 }

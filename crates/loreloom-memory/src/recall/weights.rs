@@ -1,17 +1,17 @@
 //! How much each part of a score counts.
 
+use loreloom_core::bm25::Bm25Parameters;
+
 /// Weights, in standard deviations of the word and meaning scores.
 ///
 /// Each part has its reason in what chat turns are: they are short, so their length says
-/// little (`length`); an answer stands just after its question, so what comes before a turn
+/// little (`words.length`); an answer stands just after its question, so what comes before a turn
 /// tells more of it than what comes after, and less with distance. The defaults are round
 /// numbers, tried in coarse steps (`docs/design/020-memory.md` has the figures).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
-    /// BM25: how fast repeats of a word stop counting.
-    pub saturation: f64,
-    /// BM25: how much long passages are held back, 0 to 1.
-    pub length: f64,
+    /// How words are scored.
+    pub words: Bm25Parameters,
     /// A related word, relative to the word itself.
     pub related: f64,
     /// From this cosine on words are related.
@@ -46,8 +46,7 @@ pub struct Weights {
 impl Default for Weights {
     fn default() -> Self {
         Self {
-            saturation: 0.9,
-            length: 0.4,
+            words: Bm25Parameters { saturation: 0.9, length: 0.4 },
             related: 0.5,
             related_from: 0.6,
             related_most: 8,

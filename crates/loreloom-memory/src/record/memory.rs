@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use loreloom_ports::MemoryId;
 
 use super::{EntityId, lenient};
-use crate::text::Words;
+use crate::text::TextRules;
 
 /// What a memory is about. The first four are long-term, the next four belong to a session.
 #[derive(
@@ -14,7 +14,7 @@ use crate::text::Words;
 )]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = MemoryKind))]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum MemoryKind {
     /// Something that is so.
     Fact,
     /// How two people stand to each other.
@@ -37,7 +37,7 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl MemoryKind {
     /// The kinds of long-term memory.
     pub const LONG_TERM: [Self; 4] =
         [Self::Fact, Self::Relationship, Self::Preference, Self::Event];
@@ -109,7 +109,7 @@ pub struct Memory {
     pub id: MemoryId,
     /// What it is about.
     #[serde(rename = "type")]
-    pub kind: Kind,
+    pub kind: MemoryKind,
     /// The statement.
     pub content: String,
     /// 1 (minor) to 3 (vital).
@@ -217,11 +217,11 @@ impl Memory {
     }
 
     /// Whether this person was there when it happened. Where nobody is named, all were. With
-    /// [`Words::Ascii`] a name in other letters is another name.
-    pub fn witnessed_by(&self, name: &str, words: Words) -> bool {
+    /// [`TextRules::Literal`] a name in other letters is another name.
+    pub fn witnessed_by(&self, name: &str, words: TextRules) -> bool {
         let is_meant = |witness: &String| match words {
-            Words::All => witness.to_lowercase() == name.to_lowercase(),
-            Words::Ascii => witness == name,
+            TextRules::Tolerant => witness.to_lowercase() == name.to_lowercase(),
+            TextRules::Literal => witness == name,
         };
         self.witnessed_by.is_empty() || self.witnessed_by.iter().any(is_meant)
     }
@@ -256,7 +256,7 @@ mod tests {
             r#"{"type":"rumour","content":"x","expiration":"forever","entities":null,
                 "importance":"high","unconfirmed_since":null,"mystery":1}"#,
         )?;
-        assert_eq!(memory.kind, Kind::Other);
+        assert_eq!(memory.kind, MemoryKind::Other);
         assert_eq!((memory.expiration, memory.importance()), (None, 2));
         assert_eq!((memory.entities.len(), memory.unconfirmed_since), (0, 0));
         assert!(memory.is_active());
@@ -281,8 +281,8 @@ mod tests {
             (&["Lis", "mara"], true, false),
             (&["Lis"], false, false),
         ] {
-            assert_eq!(memory(names).witnessed_by("Mara", Words::All), all, "{names:?}");
-            assert_eq!(memory(names).witnessed_by("Mara", Words::Ascii), ascii, "{names:?}");
+            assert_eq!(memory(names).witnessed_by("Mara", TextRules::Tolerant), all, "{names:?}");
+            assert_eq!(memory(names).witnessed_by("Mara", TextRules::Literal), ascii, "{names:?}");
         }
     }
 }

@@ -23,7 +23,7 @@ pub use self::{
     entity::{Entity, EntityId, EntityKind},
     epistemic::{Insight, InsightKind},
     ledger::{Ledger, StateCard, StateKind},
-    memory::{Expiration, Kind, Memory, Retirement, TimeScope},
+    memory::{Expiration, Memory, MemoryKind, Retirement, TimeScope},
     ordered::Ordered,
     profile::Profile,
     relationship::{Descriptor, Magnitude, Pair, Relationship, Relationships},

@@ -1,76 +1,57 @@
-//! Memory at work: what the rest of the program calls.
+//! Memory at work: the services that the rest of the program calls.
 //!
-//! [`MemoryService`] ties the pure parts to the ports. It answers a turn from what is stored
-//! ([`MemoryService::for_turn`]), queues work after a reply ([`MemoryService::after_reply`])
-//! and carries queued work out ([`MemoryService::run_next_job`]). A turn never waits for a
-//! model: all of that happens in jobs.
+//! [`MemoryServices`] holds one service for each job. [`TurnRecall`] answers a turn from what
+//! is stored and never waits for a model. After a reply [`JobPlanner`] queues jobs, and
+//! [`JobWorker`] runs them. The others read or change memory when a person asks for it.
 
-mod accounting;
-mod by_hand;
-mod cache;
-mod catch_up;
-mod demand;
-mod ears;
-mod embedder;
-mod employment;
+mod edits;
 mod exchange;
-mod grounding;
-mod groups;
-mod happenings;
-mod lore;
-mod minds;
+mod jobs;
+mod model_roles;
+mod on_demand;
 mod options;
-mod queue;
-mod reading;
-mod recalled;
-mod records;
-mod scratch;
+mod read_only;
+mod recap;
+mod recently_used;
+mod search;
 mod smart_settings;
-mod threads;
+mod story_events;
+mod text_vectors;
 mod turn;
-mod view;
-mod withheld;
-mod work;
-mod worker;
+mod views;
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::Arc;
 
-use loreloom_core::{
-    chat::PathItem,
-    ids::{ChatId, ConnectionId, PrefixHash, TenantId},
-    units::Tokens,
-};
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 
 pub use loreloom_ports::Policy;
+use loreloom_ports::{Clock, Embedder, JobQueue, MemoryLog, StoryStore, Vector};
 
 pub use self::{
-    by_hand::{ByHandError, NewMemory, Since},
-    demand::{Answered, DemandError},
-    embedder::KeptEmbedder,
-    employment::Asked,
-    exchange::{Archive, ArchivedOwner, ArchivedWrite, ExchangeError, TakenIn},
-    grounding::ungrounded,
-    groups::groups,
-    happenings::{Happening, HappeningKind, HappeningOf, Happenings},
-    options::OptionsError,
-    queue::Spoken,
-    reading::{Asking, Found, FoundMemory, FoundPassage, RecapError},
-    scratch::ScratchError,
+    edits::{EditError, MemoryEdits, NewMemory, Since},
+    exchange::{
+        ArchivedOwner, ArchivedWrite, ExchangeError, Imported, MemoryArchive, MemoryExchange,
+        pinned_groups,
+    },
+    jobs::{JobPlanner, JobRun, JobWorker, NewReply, Stop, ungrounded},
+    model_roles::{MemoryModel, ModelRoles, ModelUse},
+    on_demand::{DemandError, DemandResult, OnDemand},
+    options::{Options, OptionsError},
+    read_only::{ReadOnlyError, ReadOnlySessions},
+    recap::{RecapError, Recaps},
+    search::{FoundMemory, FoundPassage, SearchQuery, SearchResults, StorySearch},
     smart_settings::smart_memory_settings,
-    turn::{Recalled, Shown, SlotUse, TurnAsked, TurnMemory},
-    view::{View, Who},
-    withheld::{Withheld, WithheldTier},
-    worker::{Ran, Stop},
+    story_events::{StoryEvent, StoryEventKind, StoryEventSubject, StoryEvents},
+    turn::{
+        RecallReport, RecalledPassage, SlotUse, TurnMemory, TurnRecall, TurnRequest, Withheld,
+        WithheldTier,
+    },
+    views::{MemoryView, PathViews, Who},
 };
-use self::{cache::Caches, employment::Employment, recalled::Indexes};
-use crate::{
-    hardware::Hardware, inject::Labels, recall::Weights, rules::Rules, settings::Settings,
+use self::{
+    text_vectors::TextVectors,
+    turn::{PassageIndexes, TurnUsage},
 };
-use loreloom_ports::{Clock, Embedder, JobQueue, MemoryError, MemoryLog, StoryStore, Vector};
 
 /// Turns one text into a vector at once, without leaving the process.
 pub type EmbedOne = Arc<dyn Fn(&str) -> Vector + Send + Sync>;
@@ -78,138 +59,103 @@ pub type EmbedOne = Arc<dyn Fn(&str) -> Vector + Send + Sync>;
 /// The outside world.
 #[derive(Clone)]
 pub struct Ports {
-    /// Where stories are.
+    /// Stores stories.
     pub story: Arc<dyn StoryStore>,
-    /// Where memory is.
+    /// Stores memory.
     pub log: Arc<dyn MemoryLog>,
-    /// Where jobs are.
+    /// Stores jobs.
     pub jobs: Arc<dyn JobQueue>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// The embedded embedder; without one, passages are found by their words alone.
+    /// The embedded embedder. Without one, passages are found by their words alone.
     pub embed: Option<EmbedOne>,
-    /// What vectors are made with for what is asked of a model.
+    /// The embedder that passes use beside a model.
     pub embedder: Option<Arc<dyn Embedder>>,
 }
 
-/// The model that does memory's work.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelUse {
-    /// Its connection.
-    pub connection: ConnectionId,
-    /// How able it is.
-    pub hardware: Hardware,
-    /// How many jobs it takes at once; a local one takes one.
-    pub at_once: u32,
-    /// Its context, net of its reply.
-    pub context: Tokens,
+/// All services of memory, each with one job.
+pub struct MemoryServices {
+    /// How memory works.
+    pub options: Arc<Options>,
+    /// What is remembered on a path.
+    pub views: Arc<PathViews>,
+    /// Which model does memory's work.
+    pub models: Arc<ModelRoles>,
+    /// What memory puts into the prompt of a turn.
+    pub recall: TurnRecall,
+    /// Queues jobs after a reply.
+    pub planner: Arc<JobPlanner>,
+    /// Runs queued jobs.
+    pub worker: JobWorker,
+    /// Runs a pass at once when a person asks for it.
+    pub demands: OnDemand,
+    /// Changes memory by hand.
+    pub edits: Arc<MemoryEdits>,
+    /// Sessions that leave no trace unless they are kept.
+    pub read_only: ReadOnlySessions,
+    /// Finds passages and memories.
+    pub search: StorySearch,
+    /// Tells a returning reader what happened before.
+    pub recaps: Recaps,
+    /// Imports and exports memory.
+    pub exchange: MemoryExchange,
 }
 
-/// How memory works.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The settings.
-    pub settings: Settings,
-    /// The rules.
-    pub rules: Rules,
-    /// The words around what is remembered.
-    pub labels: Labels,
-    /// How passages are found.
-    pub weights: Weights,
-    /// Most passages recalled for a turn; 0 turns recall off.
-    pub recall_most: usize,
-    /// Standard deviations by which a passage must stand out.
-    pub recall_least: f64,
-    /// Passages kept in memory, over all chats.
-    pub passages_most: usize,
-    /// The model at the beginning; without one no jobs are made, and recall works all the
-    /// same. Another may be employed later ([`MemoryService::employ`]).
-    pub model: Option<ModelUse>,
-    /// What the memory of characters is used for, by id or name; else everything.
-    pub policies: BTreeMap<String, Policy>,
-    /// How able the model is, whatever its connection suggests.
-    pub hardware: Option<Hardware>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            settings: Settings::default(),
-            rules: Rules::default(),
-            labels: Labels::default(),
-            weights: Weights::default(),
-            recall_most: 6,
-            recall_least: 2.0,
-            passages_most: 200_000,
-            model: None,
-            policies: BTreeMap::new(),
-            hardware: None,
-        }
-    }
-}
-
-/// Memory at work.
-pub struct MemoryService {
-    ports: Ports,
-    options: Options,
-    caches: Mutex<Caches>,
-    indexes: Mutex<Indexes>,
-    queued: Notify,
-    employment: watch::Sender<Employment>,
-}
-
-impl std::fmt::Debug for MemoryService {
+impl std::fmt::Debug for MemoryServices {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
-            .debug_struct("MemoryService")
+            .debug_struct("MemoryServices")
             .field("options", &self.options)
             .finish_non_exhaustive()
     }
 }
 
-impl MemoryService {
+impl MemoryServices {
     /// Memory over these ports.
-    pub fn new(ports: Ports, mut options: Options) -> Self {
-        if let (Some(model), Some(hardware)) = (&mut options.model, options.hardware) {
-            model.hardware = hardware;
-        }
-        let employment = watch::Sender::new(Employment::elsewhere(options.model.clone()));
-        Self {
-            ports,
-            options,
-            caches: Mutex::default(),
-            indexes: Mutex::default(),
-            queued: Notify::new(),
-            employment,
-        }
-    }
-
-    /// How it works.
-    pub fn options(&self) -> &Options {
-        &self.options
-    }
-
-    fn caches(&self) -> MutexGuard<'_, Caches> {
-        self.caches.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn indexes(&self) -> MutexGuard<'_, Indexes> {
-        self.indexes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The messages up to a node.
-    async fn items(
-        &self,
-        tenant: &TenantId,
-        chat: &ChatId,
-        tip: PrefixHash,
-    ) -> Result<Vec<PathItem>, MemoryError> {
-        let nodes = self.ports.story.path(tenant, chat, tip).await?;
-        let item = |node: loreloom_ports::Node| PathItem {
-            id: node.message_id,
-            prefix: node.prefix,
-            message: node.message,
+    pub fn new(ports: Ports, options: Options) -> Self {
+        let options = Arc::new(options);
+        let views = Arc::new(PathViews::new(&ports, &options));
+        let models = Arc::new(ModelRoles::new(&ports, &options));
+        let passages = Arc::new(PassageIndexes::new(ports.embed.clone(), options.passages_most));
+        let vectors = Arc::new(TextVectors::new(ports.embed.clone()));
+        let usage = Arc::new(TurnUsage::default());
+        let queued = Arc::new(Notify::new());
+        let edits = Arc::new(MemoryEdits::new(&ports, &views));
+        let planner = JobPlanner {
+            jobs: Arc::clone(&ports.jobs),
+            clock: Arc::clone(&ports.clock),
+            views: Arc::clone(&views),
+            models: Arc::clone(&models),
+            options: Arc::clone(&options),
+            usage: Arc::clone(&usage),
+            queued: Arc::clone(&queued),
         };
-        Ok(nodes.into_iter().map(item).collect())
+        let planner = Arc::new(planner);
+        Self {
+            recall: TurnRecall {
+                views: Arc::clone(&views),
+                models: Arc::clone(&models),
+                options: Arc::clone(&options),
+                passages: Arc::clone(&passages),
+                vectors: Arc::clone(&vectors),
+                usage,
+            },
+            search: StorySearch {
+                views: Arc::clone(&views),
+                weights: options.weights.clone(),
+                passages,
+                vectors,
+            },
+            worker: JobWorker::new(&ports, &views, &models, &options, queued),
+            demands: OnDemand::new(&ports, &views, &models, &options),
+            read_only: ReadOnlySessions::new(&ports, &views, &edits, &planner),
+            recaps: Recaps::new(&ports, &views, &options),
+            exchange: MemoryExchange::new(&ports, &views),
+            planner,
+            edits,
+            models,
+            views,
+            options,
+        }
     }
 }

@@ -1,26 +1,72 @@
-//! How memory works, as a file says it.
+//! How memory works, and the file that sets it.
 
 use std::collections::BTreeMap;
 
+use loreloom_ports::Policy;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::{Options, Policy};
-use crate::{hardware::Hardware, inject::Labels, rules::Rules, settings::Settings};
+use super::ModelUse;
+use crate::{
+    inject::Labels, model_profile::ModelProfile, recall::Weights, rules::Rules, settings::Settings,
+};
 
-/// Why a file of settings was refused.
+/// How memory works.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The settings.
+    pub settings: Settings,
+    /// The rules.
+    pub rules: Rules,
+    /// The labels around what is remembered.
+    pub labels: Labels,
+    /// How passages are ranked.
+    pub weights: Weights,
+    /// The most passages recalled for a turn; 0 turns recall off.
+    pub recall_most: usize,
+    /// By how many standard deviations a passage must stand out.
+    pub recall_least: f64,
+    /// The most passages indexed at once, over all chats.
+    pub passages_most: usize,
+    /// The model at the start. Without one, no jobs are queued; recall works all the same.
+    /// [`ModelRoles::assign`](super::ModelRoles::assign) can set another one later.
+    pub model: Option<ModelUse>,
+    /// How the memory of characters is used, by id or name. The default is everything.
+    pub policies: BTreeMap<String, Policy>,
+    /// How capable the model is, whatever its connection suggests.
+    pub model_profile: Option<ModelProfile>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            settings: Settings::default(),
+            rules: Rules::default(),
+            labels: Labels::default(),
+            weights: Weights::default(),
+            recall_most: 6,
+            recall_least: 2.0,
+            passages_most: 200_000,
+            model: None,
+            policies: BTreeMap::new(),
+            model_profile: None,
+        }
+    }
+}
+
+/// Why a settings file was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum OptionsError {
-    /// It is no JSON of the right form.
-    #[error("the settings of memory cannot be read: {reason}")]
+    /// It is not JSON of the right shape.
+    #[error("the memory settings cannot be read: {reason}")]
     Form {
         /// What is wrong.
         reason: String,
     },
-    /// There are no such rules.
+    /// There is no such profile of rules.
     #[error("`profile` must be `default` or `{}`, found `{found}`", Rules::SMART_MEMORY_1_8)]
     Profile {
-        /// What it says.
+        /// The name in the file.
         found: String,
     },
     /// There is no such field.
@@ -41,12 +87,12 @@ pub enum OptionsError {
     },
 }
 
-/// The file. Everything may be left out.
+/// The file. Every part is optional.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct File {
+struct OptionsFile {
     profile: Option<String>,
-    hardware: Option<Hardware>,
+    hardware: Option<ModelProfile>,
     settings: Map<String, Value>,
     rules: Map<String, Value>,
     labels: Map<String, Value>,
@@ -63,30 +109,30 @@ struct Recall {
 }
 
 impl Options {
-    /// Reads a file of settings: `profile`, `hardware`, `settings`, `rules`, `labels`,
-    /// `policies` and `recall`, each with the fields that differ from the usual.
+    /// Reads a settings file: `profile`, `hardware`, `settings`, `rules`, `labels`, `policies`
+    /// and `recall`, each with the fields that differ from the defaults.
     pub fn read(json: &str) -> Result<Self, OptionsError> {
-        let file: File = serde_json::from_str(json)
+        let file: OptionsFile = serde_json::from_str(json)
             .map_err(|error| OptionsError::Form { reason: error.to_string() })?;
         let name = file.profile.as_deref().unwrap_or("default");
         let rules =
             Rules::named(name).ok_or_else(|| OptionsError::Profile { found: name.to_owned() })?;
-        let usual = Self::default();
+        let defaults = Self::default();
         Ok(Self {
             settings: overlaid("settings", &Settings::default(), file.settings)?,
             rules: overlaid("rules", &rules, file.rules)?,
             labels: overlaid("labels", &Labels::default(), file.labels)?,
-            recall_most: file.recall.most.unwrap_or(usual.recall_most),
-            recall_least: file.recall.least.unwrap_or(usual.recall_least),
-            passages_most: file.recall.passages.unwrap_or(usual.passages_most),
+            recall_most: file.recall.most.unwrap_or(defaults.recall_most),
+            recall_least: file.recall.least.unwrap_or(defaults.recall_least),
+            passages_most: file.recall.passages.unwrap_or(defaults.passages_most),
             policies: file.policies,
-            hardware: file.hardware,
-            ..usual
+            model_profile: file.hardware,
+            ..defaults
         })
     }
 }
 
-/// A value with some of its fields replaced. Fields that it does not have are refused.
+/// A value with some of its fields replaced. Unknown fields are refused.
 fn overlaid<T: Serialize + DeserializeOwned>(
     part: &'static str,
     usual: &T,
@@ -108,10 +154,10 @@ mod tests {
     use loreloom_core::units::{Depth, Tokens};
 
     use super::*;
-    use crate::inject::{Position, Slot};
+    use crate::inject::{MemorySlot, SlotPosition};
 
     #[test]
-    fn a_file_says_what_differs_and_mistakes_are_named() {
+    fn a_file_holds_what_differs_and_mistakes_are_named() {
         let options = Options::read(
             r#"{
                 "profile": "smart-memory-1.8", "rules": {"keeps_secrets": true},
@@ -124,10 +170,10 @@ mod tests {
         assert_eq!(options.rules, Rules { keeps_secrets: true, ..Rules::smart_memory_1_8() });
         let settings = &options.settings;
         assert_eq!((settings.arcs_max, settings.budgets.arcs), (3, Tokens(50)));
-        let moved = settings.places[&Slot::Arcs];
-        assert_eq!((moved.position, moved.depth), (Position::InChat, Depth(7)));
+        let moved = settings.places[&MemorySlot::Arcs];
+        assert_eq!((moved.position, moved.depth), (SlotPosition::InChat, Depth(7)));
         assert_eq!(options.policies["Mara"], Policy::Local);
-        assert_eq!((options.recall_most, options.hardware), (2, Some(Hardware::B)));
+        assert_eq!((options.recall_most, options.model_profile), (2, Some(ModelProfile::B)));
         assert_eq!(Options::read("{}").unwrap().settings, Settings::default());
         for (json, expected) in [
             (r#"{"profile": "x"}"#, "`profile` must be `default` or `smart-memory-1.8`, found `x`"),

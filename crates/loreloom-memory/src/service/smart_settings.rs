@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    inject::{Position, Slot},
+    inject::{MemorySlot, SlotPosition},
     settings::Settings,
 };
 
@@ -74,7 +74,7 @@ pub fn smart_memory_settings(theirs: &Map<String, Value>) -> Value {
 
 /// Where a slot was put: a number for the position, one for the depth, one for the role. What
 /// is not said is as usual.
-fn place(theirs: &Map<String, Value>, prefix: &str, slot: Slot) -> Option<Value> {
+fn place(theirs: &Map<String, Value>, prefix: &str, slot: MemorySlot) -> Option<Value> {
     let number = |part: &str| theirs.get(&format!("{prefix}_{part}")).and_then(Value::as_u64);
     if ["position", "depth", "role"].iter().all(|part| number(part).is_none()) {
         return None;
@@ -82,9 +82,9 @@ fn place(theirs: &Map<String, Value>, prefix: &str, slot: Slot) -> Option<Value>
     let (usual, depth) = slot.usual_place();
     let position = match number("position") {
         None => usual,
-        Some(0) => Position::InPrompt,
-        Some(1) => Position::InChat,
-        Some(2) => Position::Before,
+        Some(0) => SlotPosition::InPrompt,
+        Some(1) => SlotPosition::InChat,
+        Some(2) => SlotPosition::Before,
         Some(_) => return None,
     };
     let role = match number("role") {
@@ -105,8 +105,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        hardware::Hardware,
-        inject::{Position, Slot},
+        inject::{MemorySlot, SlotPosition},
+        model_profile::ModelProfile,
         service::Options,
     };
 
@@ -128,12 +128,12 @@ mod tests {
         assert_eq!((settings.extract_every, settings.unified_injection), (2, true));
         assert_eq!((settings.consolidation.fact, settings.consolidation.session), (6, 5));
         assert_eq!((settings.consolidation.scene, settings.triggers_enabled), (Some(7), true));
-        assert_eq!((settings.canon_enabled, options.hardware), (true, Some(Hardware::A)));
-        let moved = settings.places[&Slot::Session];
-        let expected = (Position::InChat, Depth(9), Role::Assistant);
+        assert_eq!((settings.canon_enabled, options.model_profile), (true, Some(ModelProfile::A)));
+        let moved = settings.places[&MemorySlot::Session];
+        let expected = (SlotPosition::InChat, Depth(9), Role::Assistant);
         assert_eq!((moved.position, moved.depth, moved.role), expected);
-        let threads = settings.places[&Slot::Arcs];
-        assert_eq!((threads.position, threads.depth), (Position::InChat, Depth(8)));
+        let threads = settings.places[&MemorySlot::Arcs];
+        assert_eq!((threads.position, threads.depth), (SlotPosition::InChat, Depth(8)));
         assert_eq!(settings.places.len(), 2);
     }
 }

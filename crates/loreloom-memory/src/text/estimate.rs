@@ -37,7 +37,7 @@ impl TokenCounter for QuarterEstimate {
 
 /// Where a cut between two characters goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub enum CutPoint {
     /// Before the second.
     Whole,
     /// To whichever is nearer.
@@ -49,7 +49,7 @@ pub enum Cut {
 pub fn cut_to_share<'text>(
     text: &'text str,
     budget: Tokens,
-    cut: Cut,
+    cut: CutPoint,
     counter: &dyn TokenCounter,
 ) -> &'text str {
     let need = u64::from(counter.count(text).0);
@@ -59,8 +59,8 @@ pub fn cut_to_share<'text>(
     }
     let twice = text.chars().count() as u64 * budget * 2;
     let share = match cut {
-        Cut::Whole => twice / (2 * need),
-        Cut::Rounded => (twice + need) / (2 * need),
+        CutPoint::Whole => twice / (2 * need),
+        CutPoint::Rounded => (twice + need) / (2 * need),
     };
     head(text, number::clamp_usize(share)).trim()
 }
@@ -80,14 +80,15 @@ mod tests {
     #[test]
     fn a_text_is_cut_in_proportion_to_the_budget() {
         let text = "- A very long arc that cannot fit into five tokens";
-        let cut = |text, budget| cut_to_share(text, Tokens(budget), Cut::Whole, &QuarterEstimate);
+        let cut =
+            |text, budget| cut_to_share(text, Tokens(budget), CutPoint::Whole, &QuarterEstimate);
         assert_eq!(cut(text, 5), "- A very long arc t");
         assert_eq!(cut(text, 13), text);
         assert_eq!(cut("日本語です", 1), "日本");
         assert_eq!(cut("- ab cd ef gh ij kl mn op qr st uv wx", 4), "- ab cd ef gh");
         let rounded = "Mara kept the light and Odo left for the far south";
         assert_eq!(cut(rounded, 7), "Mara kept the light and Od");
-        let near = cut_to_share(rounded, Tokens(7), Cut::Rounded, &QuarterEstimate);
+        let near = cut_to_share(rounded, Tokens(7), CutPoint::Rounded, &QuarterEstimate);
         assert_eq!(near, "Mara kept the light and Odo");
     }
 }

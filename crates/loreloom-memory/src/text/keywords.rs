@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::Words;
+use super::TextRules;
 use crate::number::real;
 
 /// Function words that say nothing about a memory, as Smart Memory has them. Number words
@@ -17,7 +17,7 @@ const STOP_WORDS: &[&str] = &[
 
 /// The distinct keywords of a text in order: runs of three or more letters or digits,
 /// lower-cased, without function words.
-pub fn keywords(text: &str, words: Words) -> Vec<String> {
+pub fn keywords(text: &str, words: TextRules) -> Vec<String> {
     let lower = text.to_lowercase();
     let mut found: Vec<&str> = Vec::new();
     for word in lower.split(|c: char| !words.has(c)) {
@@ -31,7 +31,7 @@ pub fn keywords(text: &str, words: Words) -> Vec<String> {
 /// The distinct words of at least four characters in a text that is lower-cased already, to
 /// see what recent messages are about. Function words are among them: a memory may have been
 /// given one as a trigger.
-pub fn long_words(lower: &str, words: Words) -> Vec<String> {
+pub fn long_words(lower: &str, words: TextRules) -> Vec<String> {
     let mut found: Vec<&str> = Vec::new();
     for word in lower.split(|c: char| !words.has(c) && c != '_') {
         if is_long(word, 4) && !found.contains(&word) {
@@ -49,14 +49,14 @@ fn is_long(word: &str, shortest: usize) -> bool {
 /// In how many texts of a pool each keyword occurs, and the keywords of each text.
 #[derive(Clone, Debug, Default)]
 pub struct Frequencies {
-    words: Words,
+    words: TextRules,
     counts: FxHashMap<String, usize>,
     texts: FxHashMap<String, Vec<String>>,
 }
 
 impl Frequencies {
     /// Counts the keywords of a pool.
-    pub fn of<'text>(pool: impl IntoIterator<Item = &'text str>, words: Words) -> Self {
+    pub fn of<'text>(pool: impl IntoIterator<Item = &'text str>, words: TextRules) -> Self {
         let mut known = Self::none(words);
         for text in pool {
             let words = keywords(text, words);
@@ -69,7 +69,7 @@ impl Frequencies {
     }
 
     /// A pool without texts.
-    pub fn none(words: Words) -> Self {
+    pub fn none(words: TextRules) -> Self {
         Self { words, ..Self::default() }
     }
 
@@ -100,24 +100,27 @@ mod tests {
 
     #[test]
     fn keywords_are_distinct_runs_of_three_letters_or_digits() {
-        let all = |text| keywords(text, Words::All);
+        let all = |text| keywords(text, TextRules::Tolerant);
         assert_eq!(all("The ox, the OX-cart and Cart 42: 100%"), ["cart", "100"]);
         assert_eq!(all("which would then be when"), ["which", "would", "then", "when"]);
         assert_eq!(all("She went into the hall there"), ["went", "hall"]);
         assert_eq!(all("Жанна was naïve"), ["жанна", "naïve"]);
-        assert_eq!(keywords("Жанна was naïve, café", Words::Ascii), ["caf"]);
+        assert_eq!(keywords("Жанна was naïve, café", TextRules::Literal), ["caf"]);
     }
 
     #[test]
     fn recent_words_keep_function_words_and_their_case() {
-        assert_eq!(long_words("the fog horn, a horn there", Words::All), ["horn", "there"]);
-        assert_eq!(long_words("HARBOUR жанна sea_fog", Words::Ascii), ["HARBOUR", "sea_fog"]);
-        assert_eq!(long_words("жанна", Words::All), ["жанна"]);
+        assert_eq!(
+            long_words("the fog horn, a horn there", TextRules::Tolerant),
+            ["horn", "there"]
+        );
+        assert_eq!(long_words("HARBOUR жанна sea_fog", TextRules::Literal), ["HARBOUR", "sea_fog"]);
+        assert_eq!(long_words("жанна", TextRules::Tolerant), ["жанна"]);
     }
 
     #[test]
     fn a_word_weighs_as_many_texts_as_hold_it() {
-        let pool = Frequencies::of(["anchor chain", "anchor anchor rope"], Words::All);
+        let pool = Frequencies::of(["anchor chain", "anchor anchor rope"], TextRules::Tolerant);
         assert!((pool.weight("anchor rope gull") - 3.0).abs() < 1e-9);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Words, pattern};
+use super::{TextRules, pattern};
 
 static NAMES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b\p{Lu}\p{L}+"));
 static ASCII_NAMES: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u:\b)[A-Z][a-z]+"));
@@ -20,15 +20,15 @@ const STARTERS: &[&str] = &[
 
 /// The distinct names in these messages, lower-cased, in order.
 ///
-/// With [`Words::Ascii`] a name is a capital and the small letters after it, so that `ODO` is
+/// With [`TextRules::Literal`] a name is a capital and the small letters after it, so that `ODO` is
 /// none and `McArthur` is `mc`.
 pub fn mentions<'text>(
     messages: impl IntoIterator<Item = &'text str>,
-    words: Words,
+    words: TextRules,
 ) -> Vec<String> {
     let capitalised: &Regex = match words {
-        Words::All => &NAMES,
-        Words::Ascii => &ASCII_NAMES,
+        TextRules::Tolerant => &NAMES,
+        TextRules::Literal => &ASCII_NAMES,
     };
     let mut names: Vec<String> = Vec::new();
     for text in messages {
@@ -61,8 +61,8 @@ mod tests {
             ("Then Will came. Perhaps", "then will perhaps", "then will perhaps"),
             ("Did Do Does Has Have Had Are Were Was", "does has", "does has"),
         ] {
-            assert_eq!(mentions([text], Words::All).join(" "), all, "{text}");
-            assert_eq!(mentions([text], Words::Ascii).join(" "), ascii, "{text}");
+            assert_eq!(mentions([text], TextRules::Tolerant).join(" "), all, "{text}");
+            assert_eq!(mentions([text], TextRules::Literal).join(" "), ascii, "{text}");
         }
     }
 }

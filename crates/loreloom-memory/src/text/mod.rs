@@ -11,7 +11,7 @@ mod whole_word;
 mod words;
 
 pub use self::{
-    estimate::{Cut, QuarterEstimate, cut_to_share},
+    estimate::{CutPoint, QuarterEstimate, cut_to_share},
     keywords::{Frequencies, keywords, long_words},
     mentions::mentions,
     sentences::sentences,
@@ -20,24 +20,37 @@ pub use self::{
 };
 pub(crate) use self::{pattern::pattern, whole_word::is_unspaced};
 
-/// Which letters make words and names.
+/// How texts are read, compared and cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Words {
-    /// Those of every script; one word of a longer name names its bearer too.
+pub enum TextRules {
+    /// The meaning counts. A tag may be indented, a bullet may come before a pair, `None.` is
+    /// no value, and only markup is read as markup. Letters of every script form words, and a
+    /// part of a name names a person. Nothing exceeds its budget.
     #[default]
-    All,
-    /// A to Z, and nobody is named but by the whole name as it is written. Smart Memory reads
-    /// so: "naïve" falls into pieces, and what is written in other scripts has no words at all.
-    Ascii,
+    Tolerant,
+    /// The letter counts, as in Smart Memory. A reply must keep to its form. Only A to Z form
+    /// words ("naïve" falls apart), and only the whole name as written names a person. In
+    /// relationships a name also counts inside another word. The best memories of some kinds and
+    /// the last part of a profile may exceed their budgets.
+    Literal,
 }
 
-impl Words {
-    /// Whether a word may hold this character.
+impl TextRules {
+    /// Whether a word may contain this character.
     pub(crate) fn has(self, character: char) -> bool {
+        self.choose(character.is_alphanumeric(), character.is_ascii_alphanumeric())
+    }
+
+    pub(crate) fn is_tolerant(self) -> bool {
+        self == Self::Tolerant
+    }
+
+    /// The value for these rules.
+    pub(crate) fn choose<T>(self, tolerant: T, literal: T) -> T {
         match self {
-            Self::All => character.is_alphanumeric(),
-            Self::Ascii => character.is_ascii_alphanumeric(),
+            Self::Tolerant => tolerant,
+            Self::Literal => literal,
         }
     }
 }

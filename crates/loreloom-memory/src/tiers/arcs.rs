@@ -4,13 +4,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Config, GUARD, Source, bullets};
+use super::{Config, GUARD, PassSource, bullets, lines::for_each_tagged};
 use crate::{
-    pass::{Need, Purpose, Question, Script, is_none},
+    pass::{ModelQuestion, Need, Purpose, Script, is_none},
     record::{ArcSummary, Memory, Scene, StoryArc},
-    rules::{Reading, Rules},
+    rules::Rules,
     similarity::Vectors,
-    text::{LINE_ENDS, jaccard, pattern, units},
+    text::{jaccard, pattern, units},
     window::lines,
 };
 use loreloom_ports::MemoryId;
@@ -30,7 +30,7 @@ const SAME_COSINE: f64 = 0.82;
 
 /// What a reply says about threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct ArcsReply {
     /// New threads.
     pub add: Vec<String>,
     /// Places of threads that ended, in the order of the reply, each once.
@@ -38,8 +38,8 @@ pub struct Change {
 }
 
 /// The question about threads.
-pub fn prompt_for(source: &Source<'_>, open: &[&str]) -> Question {
-    Question {
+pub fn prompt_for(source: &PassSource<'_>, open: &[&str]) -> ModelQuestion {
+    ModelQuestion {
         purpose: Purpose::Arcs,
         prompt: format!(
             "{GUARD}\n\n\
@@ -60,30 +60,21 @@ pub fn prompt_for(source: &Source<'_>, open: &[&str]) -> Question {
 }
 
 /// Reads a reply; one closing line may close several of the `open` threads.
-pub fn parse(reply: &str, open: &[&str], rules: &Rules) -> Change {
-    let mut change = Change::default();
+pub fn parse(reply: &str, open: &[&str], rules: &Rules) -> ArcsReply {
+    let mut change = ArcsReply::default();
     if is_none(reply) {
         return change;
     }
-    let line: &Regex = match rules.reading {
-        Reading::Strict => &LINE,
-        Reading::Tolerant => &INDENTED,
-    };
-    let reply = reply.replace("\r\n", "\n").replace(LINE_ENDS, "\n");
-    let mut from = 0;
-    while let Some(found) = line.captures_at(&reply, from) {
-        from = found.get_match().end();
-        let text = &found[3];
-        // A tag that stands alone must not swallow the line after it.
-        if rules.reading == Reading::Tolerant && found[2].contains('\n') && text.starts_with('[') {
-            from -= text.len();
-        } else if !found[1].eq_ignore_ascii_case("arc") {
+    let line = rules.text.choose(&INDENTED, &LINE);
+    for_each_tagged(reply, line, rules, |parts| {
+        let text = &parts[3];
+        if !parts[1].eq_ignore_ascii_case("arc") {
             let closed = |at: &usize| jaccard(text, open[*at]) >= CLOSES;
             change.resolve.extend((0..open.len()).filter(closed));
         } else if units(text.trim()) > SHORTEST {
             change.add.push(text.trim().to_owned());
         }
-    }
+    });
     let mut seen = vec![false; open.len()];
     change.resolve.retain(|at| !std::mem::replace(&mut seen[*at], true));
     change
@@ -91,11 +82,11 @@ pub fn parse(reply: &str, open: &[&str], rules: &Rules) -> Change {
 
 /// What a pass over threads works on.
 #[derive(Clone, Debug)]
-pub struct Input<'pass> {
+pub struct ArcsInput<'pass> {
     /// Settings, rules and model.
     pub config: Config<'pass>,
     /// What it reads.
-    pub source: Source<'pass>,
+    pub source: PassSource<'pass>,
     /// The chat's threads.
     pub arcs: &'pass [StoryArc],
     /// The character's or group's pinned threads.
@@ -108,7 +99,7 @@ pub struct Input<'pass> {
 
 /// What a pass over threads leaves.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct ArcsOutcome {
     /// How many threads are new.
     pub added: usize,
     /// The chat's threads.
@@ -120,12 +111,12 @@ pub struct Outcome {
 }
 
 /// Runs a pass.
-pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
+pub fn run(input: &ArcsInput<'_>, script: &mut Script<'_>) -> Result<ArcsOutcome, Need> {
     if input.source.messages().is_empty() {
-        return Ok(Outcome {
+        return Ok(ArcsOutcome {
             arcs: input.arcs.to_vec(),
             persistent: input.persistent.to_vec(),
-            ..Outcome::default()
+            ..ArcsOutcome::default()
         });
     }
     let open: Vec<&StoryArc> = input.arcs.iter().filter(|arc| !arc.resolved).collect();
@@ -141,8 +132,11 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
     going.retain(|text| !closed.contains(text));
     let new = novel(&change.add, &going, input.session, vectors);
 
-    let mut outcome =
-        Outcome { added: new.len(), persistent: input.persistent.to_vec(), ..Outcome::default() };
+    let mut outcome = ArcsOutcome {
+        added: new.len(),
+        persistent: input.persistent.to_vec(),
+        ..ArcsOutcome::default()
+    };
     for arc in &closed {
         if let Some(summary) = summarise(arc, input, script)? {
             outcome.summaries.push(summary);
@@ -204,8 +198,8 @@ fn keep_newest(arcs: &mut Vec<StoryArc>, max: usize) {
 }
 
 /// The question how a thread ended.
-pub fn summary_prompt(arc: &str, scenes: &[&Scene], memories: &[&Memory]) -> Question {
-    Question {
+pub fn summary_prompt(arc: &str, scenes: &[&Scene], memories: &[&Memory]) -> ModelQuestion {
+    ModelQuestion {
         purpose: Purpose::ArcSummary,
         prompt: format!(
             "{GUARD}\n\n\
@@ -223,7 +217,7 @@ pub fn summary_prompt(arc: &str, scenes: &[&Scene], memories: &[&Memory]) -> Que
 
 fn summarise(
     arc: &str,
-    input: &Input<'_>,
+    input: &ArcsInput<'_>,
     script: &mut Script<'_>,
 ) -> Result<Option<ArcSummary>, Need> {
     const SCENES: usize = 5;

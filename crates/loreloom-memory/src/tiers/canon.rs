@@ -2,7 +2,7 @@
 
 use super::{GUARD, bullets};
 use crate::{
-    pass::{Need, Purpose, Question, Script},
+    pass::{ModelQuestion, Need, Purpose, Script},
     record::{ArcSummary, Canon, Memory},
     rules::Rules,
 };
@@ -18,8 +18,8 @@ pub fn is_canonical(memory: &Memory, rules: &Rules) -> bool {
 }
 
 /// The question for a character's history.
-pub fn prompt_for(character: &str, arcs: &[&ArcSummary], memories: &[&Memory]) -> Question {
-    Question {
+pub fn prompt_for(character: &str, arcs: &[&ArcSummary], memories: &[&Memory]) -> ModelQuestion {
+    ModelQuestion {
         purpose: Purpose::Canon,
         prompt: format!(
             "{GUARD}\n\n\

@@ -4,7 +4,7 @@
 //! a reply that cannot be read leaves the batch for another try.
 
 use super::{
-    Candidate, Config, GUARD,
+    Config, GUARD, MemoryCandidate,
     memories::{assemble, split},
     parse_lines,
 };
@@ -12,8 +12,8 @@ use crate::{
     entities,
     ids::Ids,
     number::clamp_u32,
-    pass::{Need, Purpose, Question, Script, is_none},
-    record::{Entity, Expiration, Kind, Memory, Retirement, TimeScope},
+    pass::{ModelQuestion, Need, Purpose, Script, is_none},
+    record::{Entity, Expiration, Memory, MemoryKind, Retirement, TimeScope},
     rules::Merged,
     score::{timeline, trim_by_priority},
     similarity::Vectors,
@@ -35,10 +35,10 @@ pub enum Tier {
 
 impl Tier {
     /// The kinds of its memories.
-    pub(super) fn kinds(self) -> [Kind; 4] {
+    pub(super) fn kinds(self) -> [MemoryKind; 4] {
         match self {
-            Self::LongTerm => Kind::LONG_TERM,
-            Self::Session => Kind::SESSION,
+            Self::LongTerm => MemoryKind::LONG_TERM,
+            Self::Session => MemoryKind::SESSION,
         }
     }
 
@@ -69,7 +69,7 @@ impl Tier {
 
 /// What a consolidation works on.
 #[derive(Clone, Debug)]
-pub struct Input<'pass> {
+pub struct ConsolidationInput<'pass> {
     /// Settings, rules and model.
     pub config: Config<'pass>,
     /// Which memories.
@@ -88,7 +88,7 @@ pub struct Input<'pass> {
 
 /// What a consolidation leaves.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct ConsolidationOutcome {
     /// How many active memories fewer there are.
     pub removed: usize,
     /// All memories: active ones by time, then retired ones.
@@ -98,10 +98,10 @@ pub struct Outcome {
 }
 
 /// The question to merge `batch` into `base`.
-pub fn prompt_for(kind: Kind, base: &[&Memory], batch: &[&Memory]) -> Question {
+pub fn prompt_for(kind: MemoryKind, base: &[&Memory], batch: &[&Memory]) -> ModelQuestion {
     let texts = |memories: &[&Memory]| super::bullets(memories.iter().map(|m| m.content.as_str()));
     let size = clamp_u32(base.len() + batch.len());
-    Question {
+    ModelQuestion {
         purpose: Purpose::Consolidation,
         prompt: format!(
             "{GUARD}\n\n\
@@ -195,9 +195,12 @@ fn inferred_time(memory: &Memory, pool: &[&Memory], vectors: &Vectors) -> Option
 }
 
 /// Runs a consolidation over all kinds of a tier.
-pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
+pub fn run(
+    input: &ConsolidationInput<'_>,
+    script: &mut Script<'_>,
+) -> Result<ConsolidationOutcome, Need> {
     if !input.config.settings.consolidation_enabled && !input.force {
-        return Ok(Outcome {
+        return Ok(ConsolidationOutcome {
             removed: 0,
             memories: input.memories.to_vec(),
             entities: input.entities.to_vec(),
@@ -218,14 +221,14 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
             active.iter().filter(|m| m.kind == kind && m.consolidated).collect();
         let reply = script.ask(prompt_for(kind, &base, &batch))?;
         match read(reply, input) {
-            Found::NothingToMerge => {
+            ConsolidationReply::NothingToMerge => {
                 answered = true;
                 for memory in active.iter_mut().filter(|memory| memory.kind == kind) {
                     memory.consolidated = true;
                 }
             }
-            Found::Unreadable => {}
-            Found::Merged(lines) => {
+            ConsolidationReply::Unreadable => {}
+            ConsolidationReply::Merged(lines) => {
                 answered = true;
                 let known = base.iter().chain(&batch).map(|memory| memory.content.as_str());
                 let vectors =
@@ -242,7 +245,7 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
         entities::reconcile(&mut registry, &mut active);
     }
     let removed = before.saturating_sub(active.len());
-    Ok(Outcome {
+    Ok(ConsolidationOutcome {
         removed,
         memories: assemble(active, retired, input.config.rules),
         entities: registry,
@@ -250,20 +253,24 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
 }
 
 /// What a reply says.
-enum Found {
+enum ConsolidationReply {
     NothingToMerge,
     Unreadable,
-    Merged(Vec<Candidate>),
+    Merged(Vec<MemoryCandidate>),
 }
 
 /// Reads a reply. A line of another kind than was asked about is kept as what it says it is.
-fn read(reply: Option<&str>, input: &Input<'_>) -> Found {
-    let Some(reply) = reply else { return Found::Unreadable };
+fn read(reply: Option<&str>, input: &ConsolidationInput<'_>) -> ConsolidationReply {
+    let Some(reply) = reply else { return ConsolidationReply::Unreadable };
     if reply.trim().is_empty() || is_none(reply) {
-        return Found::NothingToMerge;
+        return ConsolidationReply::NothingToMerge;
     }
     let lines = parse_lines(reply, input.tier, input.config.rules);
-    if lines.is_empty() { Found::Unreadable } else { Found::Merged(lines) }
+    if lines.is_empty() {
+        ConsolidationReply::Unreadable
+    } else {
+        ConsolidationReply::Merged(lines)
+    }
 }
 
 /// A tier while its kinds are merged.
@@ -275,9 +282,9 @@ struct Merging<'merging> {
 
 /// Replaces the unmerged memories of a kind by the lines of a reply.
 fn merge_kind(
-    kind: Kind,
-    lines: &[Candidate],
-    input: &Input<'_>,
+    kind: MemoryKind,
+    lines: &[MemoryCandidate],
+    input: &ConsolidationInput<'_>,
     tier: &mut Merging<'_>,
     ids: &mut Ids,
 ) {
@@ -314,7 +321,12 @@ fn merge_kind(
 }
 
 /// A line of a reply as a merged memory, with the newest provenance of its batch.
-fn promote(line: &Candidate, batch: &[Memory], input: &Input<'_>, id: String) -> Memory {
+fn promote(
+    line: &MemoryCandidate,
+    batch: &[Memory],
+    input: &ConsolidationInput<'_>,
+    id: String,
+) -> Memory {
     let newest = batch.iter().max_by_key(|memory| memory.source_messages.last().map(|r| r.1));
     Memory {
         id: MemoryId(id),
@@ -357,7 +369,7 @@ fn adopt(child: &mut Memory, mut parent: Memory) -> Memory {
 }
 
 /// The tier's cap.
-fn most(input: &Input<'_>) -> usize {
+fn most(input: &ConsolidationInput<'_>) -> usize {
     match input.tier {
         Tier::LongTerm => input.config.settings.longterm_max_memories,
         Tier::Session => input.config.settings.session_max_memories,
@@ -365,9 +377,9 @@ fn most(input: &Input<'_>) -> usize {
 }
 
 /// Makes the tier fit its cap.
-fn trim(active: &mut Vec<Memory>, retired: &mut Vec<Memory>, input: &Input<'_>) {
+fn trim(active: &mut Vec<Memory>, retired: &mut Vec<Memory>, input: &ConsolidationInput<'_>) {
     let all: Vec<&Memory> = active.iter().collect();
-    let kept: Vec<MemoryId> = trim_by_priority(&all, most(input), input.config.rules.words)
+    let kept: Vec<MemoryId> = trim_by_priority(&all, most(input), input.config.rules.text)
         .into_iter()
         .map(|memory| memory.id.clone())
         .collect();

@@ -6,9 +6,9 @@ use regex::Regex;
 
 use super::{GUARD, bullets};
 use crate::{
-    pass::{Need, Purpose, Question, Script, is_none},
-    rules::{Reading, Rules},
-    text::{pattern, reply_lines},
+    pass::{ModelQuestion, Need, Purpose, Script, is_none},
+    rules::Rules,
+    text::{TextRules, pattern, reply_lines},
 };
 
 static ALL_CLEAR: LazyLock<Regex> = LazyLock::new(|| {
@@ -21,8 +21,8 @@ static MARK: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[-•*\d.]+\s*"));
 static MARKS: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[-•*\d.)–\s]+"));
 
 /// The question for contradictions.
-pub fn prompt_for(facts: &[&str], reply: &str) -> Question {
-    Question {
+pub fn prompt_for(facts: &[&str], reply: &str) -> ModelQuestion {
+    ModelQuestion {
         purpose: Purpose::Continuity,
         prompt: format!(
             "{GUARD}\n\n\
@@ -39,28 +39,25 @@ pub fn prompt_for(facts: &[&str], reply: &str) -> Question {
 
 /// Reads the contradictions of a reply. An all-clear in its first line stands for all of it.
 pub fn parse(reply: &str, rules: &Rules) -> Vec<String> {
-    let says_none = match rules.reading {
-        Reading::Tolerant => is_none(reply),
-        Reading::Strict => reply.trim().eq_ignore_ascii_case("none"),
+    let says_none = match rules.text {
+        TextRules::Tolerant => is_none(reply),
+        TextRules::Literal => reply.trim().eq_ignore_ascii_case("none"),
     };
     let first = reply_lines(reply).next();
     if says_none || first.is_some_and(|line| ALL_CLEAR.is_match(line)) {
         return Vec::new();
     }
-    let bare = |line| match rules.reading {
-        Reading::Tolerant => MARKS.replace(line, ""),
-        Reading::Strict => MARK.replace(line, ""),
-    };
+    let mark = rules.text.choose(&MARKS, &MARK);
     reply
         .split(['\n', '\r'])
-        .map(|line| bare(line).trim().to_owned())
+        .map(|line| mark.replace(line, "").trim().to_owned())
         .filter(|line| !line.is_empty() && !line.ends_with(':'))
         .collect()
 }
 
 /// The question for a note that sets the next reply right.
-pub fn repair_prompt(contradictions: &[String], facts: &[&str]) -> Question {
-    Question {
+pub fn repair_prompt(contradictions: &[String], facts: &[&str]) -> ModelQuestion {
+    ModelQuestion {
         purpose: Purpose::Repair,
         prompt: format!(
             "{GUARD}\n\n\
@@ -77,7 +74,7 @@ pub fn repair_prompt(contradictions: &[String], facts: &[&str]) -> Question {
 
 /// What a check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ContinuityOutcome {
     /// The contradictions.
     pub contradictions: Vec<String>,
     /// A note for the next reply.
@@ -91,7 +88,7 @@ pub fn run(
     repair: bool,
     rules: &Rules,
     script: &mut Script<'_>,
-) -> Result<Outcome, Need> {
+) -> Result<ContinuityOutcome, Need> {
     let answer = script.ask(prompt_for(facts, reply))?.unwrap_or_default();
     let contradictions = parse(answer, rules);
     let mut note = None;
@@ -99,7 +96,7 @@ pub fn run(
         let answer = script.ask(repair_prompt(&contradictions, facts))?.unwrap_or_default().trim();
         note = (!answer.is_empty()).then(|| answer.to_owned());
     }
-    Ok(Outcome { contradictions, repair: note })
+    Ok(ContinuityOutcome { contradictions, repair: note })
 }
 
 #[cfg(test)]
@@ -151,7 +148,7 @@ mod tests {
         let answers =
             crate::pass::Answers { replies: vec![Some("none".into())], ..Default::default() };
         let found = run(&[], "x", true, &Rules::default(), &mut Script::new(&answers))?;
-        assert_eq!(found, Outcome::default());
+        assert_eq!(found, ContinuityOutcome::default());
         Ok(())
     }
 }

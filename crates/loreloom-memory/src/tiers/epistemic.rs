@@ -4,12 +4,12 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::{Config, GUARD, Source};
+use super::{Config, GUARD, PassSource};
 use crate::{
     ids::Ids,
-    pass::{Need, Purpose, Question, Script},
+    pass::{ModelQuestion, Need, Purpose, Script},
     record::{Insight, InsightKind},
-    rules::{Reading, Rules},
+    rules::Rules,
     text::{pattern, reply_lines},
     window::{lines, speakers},
 };
@@ -26,7 +26,7 @@ const SAME: f64 = 0.70;
 
 /// An insight as a model tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct ParsedInsight {
     /// How the subject stands to it.
     pub kind: InsightKind,
     /// Whose it is.
@@ -38,7 +38,7 @@ pub struct Told {
 }
 
 /// The question who knows what, with the known insights numbered.
-pub fn prompt_for(source: &Source<'_>, known: &[&Insight]) -> Question {
+pub fn prompt_for(source: &PassSource<'_>, known: &[&Insight]) -> ModelQuestion {
     let known: Vec<String> = known
         .iter()
         .enumerate()
@@ -50,7 +50,7 @@ pub fn prompt_for(source: &Source<'_>, known: &[&Insight]) -> Question {
         })
         .collect();
     let known = if known.is_empty() { "(none)".to_owned() } else { known.join("\n") };
-    Question {
+    ModelQuestion {
         purpose: Purpose::Epistemic,
         prompt: format!(
             "{GUARD}\n\n\
@@ -76,15 +76,12 @@ pub fn prompt_for(source: &Source<'_>, known: &[&Insight]) -> Question {
 
 /// Reads the insights of a reply. Comments, bullets, unknown tags and lines without `|`
 /// are passed over.
-pub fn parse(reply: &str, rules: &Rules) -> Vec<Told> {
-    let form: &Regex = match rules.reading {
-        Reading::Strict => &LINE,
-        Reading::Tolerant => &LOOSE_LINE,
-    };
+pub fn parse(reply: &str, rules: &Rules) -> Vec<ParsedInsight> {
+    let form = rules.text.choose(&LOOSE_LINE, &LINE);
     reply_lines(reply).filter_map(|line| parse_line(&form.captures(line)?)).collect()
 }
 
-fn parse_line(parts: &Captures<'_>) -> Option<Told> {
+fn parse_line(parts: &Captures<'_>) -> Option<ParsedInsight> {
     let kind = InsightKind::from_tag(&parts[1])?;
     let (who, content) = (parts[2].trim(), parts[3].trim());
     let (subject, target) = match FROM.captures(who) {
@@ -93,7 +90,7 @@ fn parse_line(parts: &Captures<'_>) -> Option<Told> {
         }
         _ => (who.to_owned(), None),
     };
-    (!subject.is_empty() && !content.is_empty()).then(|| Told {
+    (!subject.is_empty() && !content.is_empty()).then(|| ParsedInsight {
         kind,
         subject,
         target,
@@ -113,11 +110,11 @@ pub fn parse_retired(reply: &str) -> Vec<usize> {
 
 /// What an epistemic pass works on.
 #[derive(Clone, Debug)]
-pub struct Input<'pass> {
+pub struct EpistemicInput<'pass> {
     /// Settings, rules and model.
     pub config: Config<'pass>,
     /// The scene.
-    pub source: Source<'pass>,
+    pub source: PassSource<'pass>,
     /// What is known of who knows what.
     pub known: &'pass [Insight],
     /// Ids for what it creates.
@@ -126,7 +123,7 @@ pub struct Input<'pass> {
 
 /// What an epistemic pass leaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct EpistemicOutcome {
     /// How many insights are new.
     pub added: usize,
     /// All insights.
@@ -135,9 +132,9 @@ pub struct Outcome {
 
 /// Runs a pass: what the model retires goes first, so that the same fact can come back in
 /// another form.
-pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
+pub fn run(input: &EpistemicInput<'_>, script: &mut Script<'_>) -> Result<EpistemicOutcome, Need> {
     if input.source.messages().is_empty() {
-        return Ok(Outcome { added: 0, insights: input.known.to_vec() });
+        return Ok(EpistemicOutcome { added: 0, insights: input.known.to_vec() });
     }
     let held: Vec<usize> =
         (0..input.known.len()).filter(|at| input.known[*at].retired.is_none()).collect();
@@ -166,7 +163,7 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
                 && vectors.likeness(&known.content, &insight.content).is_at_least(SAME)
         };
         // A model that says a thing twice means it once.
-        let repeats = input.config.rules.reading == Reading::Tolerant && news.iter().any(says_it);
+        let repeats = input.config.rules.text.is_tolerant() && news.iter().any(says_it);
         if !repeats && !insights.iter().any(says_it) {
             news.push(insight);
         }
@@ -177,10 +174,10 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
     for insight in insights.iter_mut().filter(|insight| insight.id.is_empty()) {
         insight.id = ids.next();
     }
-    Ok(Outcome { added, insights })
+    Ok(EpistemicOutcome { added, insights })
 }
 
-fn noted(new: Told, source: &Source<'_>, id: String, config: Config<'_>) -> Insight {
+fn noted(new: ParsedInsight, source: &PassSource<'_>, id: String, config: Config<'_>) -> Insight {
     Insight {
         id,
         receipts: source.support(&new.content),

@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Config, GUARD, Source};
+use super::{Config, GUARD, PassSource};
 use crate::{
-    pass::{Need, Purpose, Question, Script},
+    pass::{ModelQuestion, Need, Purpose, Script},
     record::{Entity, Ledger, StateKind},
-    rules::{Reading, Rules},
+    rules::Rules,
     text::{pattern, reply_lines},
     window::lines,
 };
@@ -31,14 +31,14 @@ const PLACEHOLDERS: &[&str] = &[
 ];
 
 /// The question for the state of these entities, as name and kind.
-pub fn prompt_for(source: &Source<'_>, tracked: &[(&str, StateKind)]) -> Question {
+pub fn prompt_for(source: &PassSource<'_>, tracked: &[(&str, StateKind)]) -> ModelQuestion {
     let entities: Vec<String> =
         tracked.iter().map(|(name, kind)| format!("{name} ({})", kind.as_str())).collect();
     let fields: Vec<String> = StateKind::ALL
         .iter()
         .map(|kind| format!("{}: {}", kind.as_str(), kind.fields().join(", ")))
         .collect();
-    Question {
+    ModelQuestion {
         purpose: Purpose::Ledger,
         prompt: format!(
             "{GUARD}\n\n\
@@ -80,21 +80,18 @@ fn field(part: &str, rules: &Rules) -> Option<(String, String)> {
     let (name, value) = part.split_once('=')?;
     let name = name.split_whitespace().collect::<Vec<_>>().join("_").to_lowercase();
     let value = value.trim();
-    let said = match rules.reading {
-        Reading::Tolerant => value.trim_end_matches('.'),
-        Reading::Strict => value,
-    };
+    let said = rules.text.choose(value.trim_end_matches('.'), value);
     let is_empty = PLACEHOLDERS.contains(&said.to_lowercase().as_str());
     (!name.is_empty() && !is_empty).then(|| (name, value.to_owned()))
 }
 
 /// What a ledger pass works on.
 #[derive(Clone, Debug)]
-pub struct Input<'pass> {
+pub struct LedgerInput<'pass> {
     /// Settings, rules and model.
     pub config: Config<'pass>,
     /// What it reads.
-    pub source: Source<'pass>,
+    pub source: PassSource<'pass>,
     /// The entities of character and chat.
     pub entities: &'pass [&'pass Entity],
     /// The cards.
@@ -103,7 +100,7 @@ pub struct Input<'pass> {
 
 /// What a ledger pass leaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct LedgerOutcome {
     /// How many entities have news.
     pub updated: usize,
     /// The cards.
@@ -111,23 +108,23 @@ pub struct Outcome {
 }
 
 /// Runs a pass; without the setting or without anybody to ask about, nothing is asked.
-pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
+pub fn run(input: &LedgerInput<'_>, script: &mut Script<'_>) -> Result<LedgerOutcome, Need> {
     let mut ledger = input.ledger.clone();
     let tracked = tracked(input.entities);
     let is_off = !input.config.settings.state_ledger_enabled;
     if is_off || tracked.is_empty() || input.source.messages().is_empty() {
-        return Ok(Outcome { updated: 0, ledger });
+        return Ok(LedgerOutcome { updated: 0, ledger });
     }
     let reply = script.ask(prompt_for(&input.source, &tracked))?.unwrap_or_default();
     let news = parse(reply, input.config.rules);
     let news = if input.config.rules.ledger_expires { sourced(news, &input.source) } else { news };
     ledger.merge(&news);
-    Ok(Outcome { updated: news.len(), ledger })
+    Ok(LedgerOutcome { updated: news.len(), ledger })
 }
 
 /// Gives each value the message it was read from: the newest of those that share its words,
 /// or the newest of all.
-fn sourced(mut news: Ledger, source: &Source<'_>) -> Ledger {
+fn sourced(mut news: Ledger, source: &PassSource<'_>) -> Ledger {
     let newest = source.messages().last().map(|item| item.id);
     let keys: Vec<String> = news.iter().map(|(key, _)| key.to_owned()).collect();
     for key in keys {

@@ -11,22 +11,23 @@ use regex::{Captures, Regex};
 use super::consolidation::Tier;
 use crate::{
     pass::is_none,
-    record::{Expiration, Kind},
-    rules::{Reading, Rules},
+    record::{Expiration, MemoryKind},
+    rules::Rules,
     text::{LINE_ENDS, pattern, units},
 };
 
 /// A tag at the start of a line, and a statement after it or on the next line. The tag may be
 /// longer than the kind it names, and may itself run over a line's end.
-fn tagged(kinds: [Kind; 4], indent: &str) -> Regex {
-    let kinds = kinds.map(Kind::as_str).join("|");
+fn tagged(kinds: [MemoryKind; 4], indent: &str) -> Regex {
+    let kinds = kinds.map(MemoryKind::as_str).join("|");
     pattern(&format!(r"(?im)^{indent}\[({kinds})([^\]]*)\](\s*)(.+)$"))
 }
 
-static LONG_TERM: LazyLock<Regex> = LazyLock::new(|| tagged(Kind::LONG_TERM, ""));
-static SESSION: LazyLock<Regex> = LazyLock::new(|| tagged(Kind::SESSION, ""));
-static LONG_TERM_INDENTED: LazyLock<Regex> = LazyLock::new(|| tagged(Kind::LONG_TERM, r"[ \t]*"));
-static SESSION_INDENTED: LazyLock<Regex> = LazyLock::new(|| tagged(Kind::SESSION, r"[ \t]*"));
+static LONG_TERM: LazyLock<Regex> = LazyLock::new(|| tagged(MemoryKind::LONG_TERM, ""));
+static SESSION: LazyLock<Regex> = LazyLock::new(|| tagged(MemoryKind::SESSION, ""));
+static LONG_TERM_INDENTED: LazyLock<Regex> =
+    LazyLock::new(|| tagged(MemoryKind::LONG_TERM, r"[ \t]*"));
+static SESSION_INDENTED: LazyLock<Regex> = LazyLock::new(|| tagged(MemoryKind::SESSION, r"[ \t]*"));
 static SCORE: LazyLock<Regex> = LazyLock::new(|| pattern(r":\s*([1-3])\b"));
 static EXPIRY: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i):\s*(scene|session|permanent)\b"));
 static ENTITY: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)entity=([^:\[\]]*)"));
@@ -34,9 +35,9 @@ static ENTITIES: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)entit(?:y|ies)
 
 /// A memory that a model proposes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct MemoryCandidate {
     /// What it is about.
-    pub kind: Kind,
+    pub kind: MemoryKind,
     /// The statement.
     pub content: String,
     /// 1 to 3.
@@ -48,36 +49,42 @@ pub struct Candidate {
 }
 
 /// Reads all lines of a tier's kinds whose statement is long enough.
-pub fn parse_lines(reply: &str, tier: Tier, rules: &Rules) -> Vec<Candidate> {
+pub fn parse_lines(reply: &str, tier: Tier, rules: &Rules) -> Vec<MemoryCandidate> {
     if is_none(reply) {
         return Vec::new();
     }
-    let line: &Regex = match (tier, rules.reading) {
-        (Tier::LongTerm, Reading::Strict) => &LONG_TERM,
-        (Tier::Session, Reading::Strict) => &SESSION,
-        (Tier::LongTerm, Reading::Tolerant) => &LONG_TERM_INDENTED,
-        (Tier::Session, Reading::Tolerant) => &SESSION_INDENTED,
+    let line = match tier {
+        Tier::LongTerm => rules.text.choose(&LONG_TERM_INDENTED, &LONG_TERM),
+        Tier::Session => rules.text.choose(&SESSION_INDENTED, &SESSION),
     };
-    let reply = reply.replace("\r\n", "\n").replace(LINE_ENDS, "\n");
     let mut found = Vec::new();
-    let mut from = 0;
-    while let Some(parts) = line.captures_at(&reply, from) {
-        from = parts.get_match().end();
-        let statement = &parts[4];
-        // A tag without a statement, before another line, must not swallow that one.
-        if rules.reading == Reading::Tolerant
-            && parts[3].contains('\n')
-            && statement.starts_with('[')
-        {
-            from -= statement.len();
-            continue;
-        }
-        found.extend(candidate(&parts, tier, rules.reading));
-    }
+    for_each_tagged(reply, line, rules, |parts| found.extend(candidate(parts, tier, rules)));
     found
 }
 
-fn candidate(parts: &Captures<'_>, tier: Tier, reading: Reading) -> Option<Candidate> {
+/// Calls `take` for each tagged line of a reply. The last two groups of `line` are the space
+/// after the tag and the statement.
+pub(super) fn for_each_tagged(
+    reply: &str,
+    line: &Regex,
+    rules: &Rules,
+    mut take: impl FnMut(&Captures<'_>),
+) {
+    let reply = reply.replace("\r\n", "\n").replace(LINE_ENDS, "\n");
+    let mut from = 0;
+    while let Some(parts) = line.captures_at(&reply, from) {
+        from = parts.get_match().end();
+        let (space, statement) = (&parts[parts.len() - 2], &parts[parts.len() - 1]);
+        // A tag without a statement must not swallow the line after it.
+        if rules.text.is_tolerant() && space.contains('\n') && statement.starts_with('[') {
+            from -= statement.len();
+        } else {
+            take(&parts);
+        }
+    }
+}
+
+fn candidate(parts: &Captures<'_>, tier: Tier, rules: &Rules) -> Option<MemoryCandidate> {
     let kind = *tier.kinds().iter().find(|kind| kind.as_str().eq_ignore_ascii_case(&parts[1]))?;
     let (modifiers, content) = (&parts[2], parts[4].trim());
     if units(content) <= tier.shortest() {
@@ -91,10 +98,7 @@ fn candidate(parts: &Captures<'_>, tier: Tier, reading: Reading) -> Option<Candi
             _ => Expiration::Permanent,
         }
     });
-    let names: &Regex = match reading {
-        Reading::Strict => &ENTITY,
-        Reading::Tolerant => &ENTITIES,
-    };
+    let names = rules.text.choose(&ENTITIES, &ENTITY);
     let entities = names.captures(modifiers).map_or_else(Vec::new, |list| {
         list[1]
             .split(',')
@@ -103,7 +107,7 @@ fn candidate(parts: &Captures<'_>, tier: Tier, reading: Reading) -> Option<Candi
             .map(str::to_owned)
             .collect()
     });
-    Some(Candidate { kind, content: content.to_owned(), importance, expiration, entities })
+    Some(MemoryCandidate { kind, content: content.to_owned(), importance, expiration, entities })
 }
 
 #[cfg(test)]
@@ -126,14 +130,20 @@ mod tests {
         for (line, expected) in [
             (
                 "[relationship:entity=Odo:session:1] Odo owes her.",
-                one(Kind::Relationship, 1, Expiration::Session, "Odo"),
+                one(MemoryKind::Relationship, 1, Expiration::Session, "Odo"),
             ),
-            ("[FACT : 3 : Session] Tides are kept.", one(Kind::Fact, 3, Expiration::Session, "")),
-            ("[factual] A prefix passes.", one(Kind::Fact, 2, Expiration::Permanent, "")),
-            ("[fact:12:forever] Twelve teeth.", one(Kind::Fact, 2, Expiration::Permanent, "")),
+            (
+                "[FACT : 3 : Session] Tides are kept.",
+                one(MemoryKind::Fact, 3, Expiration::Session, ""),
+            ),
+            ("[factual] A prefix passes.", one(MemoryKind::Fact, 2, Expiration::Permanent, "")),
+            (
+                "[fact:12:forever] Twelve teeth.",
+                one(MemoryKind::Fact, 2, Expiration::Permanent, ""),
+            ),
             (
                 "[fact:2:entity= Mara , ,Odo/character ] They share.",
-                one(Kind::Fact, 2, Expiration::Permanent, "Mara+Odo/character"),
+                one(MemoryKind::Fact, 2, Expiration::Permanent, "Mara+Odo/character"),
             ),
             ("[ fact] A blank before the tag.", vec![]),
             ("- [fact] A bullet.", vec![]),
@@ -148,7 +158,7 @@ mod tests {
     fn a_strict_reader_wants_the_form_and_a_tolerant_one_what_is_meant() {
         let read = |reply: &str, rules: &Rules| {
             let found = parse_lines(reply, Tier::LongTerm, rules);
-            let line = |new: &Candidate| {
+            let line = |new: &MemoryCandidate| {
                 format!("{}{} {}{:?}", new.kind.as_str(), new.importance, new.content, new.entities)
             };
             found.iter().map(line).collect::<Vec<_>>().join("; ")

@@ -6,7 +6,7 @@ use std::ops::Range;
 use loreloom_core::{chat::PathItem, ids::MessageId};
 use rustc_hash::FxHashSet;
 
-use super::Candidate;
+use super::MemoryCandidate;
 use crate::{
     entities,
     ids::Ids,
@@ -21,7 +21,7 @@ use loreloom_ports::MemoryId;
 
 /// The part of a story that a pass reads.
 #[derive(Clone, Debug)]
-pub struct Source<'story> {
+pub struct PassSource<'story> {
     /// The whole path.
     pub chat: &'story [PathItem],
     /// The messages to read.
@@ -35,7 +35,7 @@ pub struct Source<'story> {
     pub now: i64,
 }
 
-impl<'story> Source<'story> {
+impl<'story> PassSource<'story> {
     /// The messages to read.
     pub fn messages(&self) -> &'story [PathItem] {
         self.heard.unwrap_or_else(|| self.chat.get(self.window.clone()).unwrap_or_default())
@@ -87,7 +87,7 @@ impl<'story> Source<'story> {
     /// A new memory drawn from these messages.
     pub(super) fn memory(
         &self,
-        candidate: &Candidate,
+        candidate: &MemoryCandidate,
         scope: TimeScope,
         id: String,
         rules: &Rules,
@@ -115,14 +115,14 @@ impl<'story> Source<'story> {
 #[derive(Clone, Debug)]
 pub(super) struct Numbered {
     pub(super) id: String,
-    pub(super) candidate: Candidate,
+    pub(super) candidate: MemoryCandidate,
 }
 
 /// Numbers candidates and drops those that `is_fit` refuses or that repeat an earlier one.
 pub(super) fn screened(
-    candidates: Vec<Candidate>,
+    candidates: Vec<MemoryCandidate>,
     ids: &mut Ids,
-    is_fit: impl Fn(&Candidate) -> bool,
+    is_fit: impl Fn(&MemoryCandidate) -> bool,
 ) -> Vec<Numbered> {
     let mut kept: Vec<Numbered> = Vec::new();
     for candidate in candidates {
@@ -296,7 +296,8 @@ mod tests {
             ["Hello there.", "Odo sold his boat to Lis.", "Why?", "The boat leaked, Odo said."];
         let messages = texts.map(|text| Message::new(Role::User, Some("N"), text));
         let path = Path::of(ChatId::from("c"), messages);
-        let source = Source { chat: path.items(), window: 0..4, heard: None, chat_id: "c", now: 0 };
+        let source =
+            PassSource { chat: path.items(), window: 0..4, heard: None, chat_id: "c", now: 0 };
         let places = |statement: &str| -> Vec<usize> {
             let ids = source.support(statement);
             (0..4).filter(|at| ids.contains(&path.items()[*at].id)).collect()

@@ -18,11 +18,11 @@ pub mod session;
 pub mod together;
 pub mod triggers;
 
-use crate::{hardware::Hardware, rules::Rules, settings::Settings};
+use crate::{model_profile::ModelProfile, rules::Rules, settings::Settings};
 
 pub use self::{
-    lines::{Candidate, parse_lines},
-    memories::Source,
+    lines::{MemoryCandidate, parse_lines},
+    memories::PassSource,
 };
 
 /// What every pass is told: the settings, the rules, and how able its model is.
@@ -33,13 +33,13 @@ pub struct Config<'config> {
     /// The rules.
     pub rules: &'config Rules,
     /// How able the model is.
-    pub hardware: Hardware,
+    pub profile: ModelProfile,
 }
 
 impl Config<'_> {
     /// Whether the model is asked for trigger words.
     fn asks_for_triggers(&self) -> bool {
-        self.hardware.asks_for_triggers() || self.settings.triggers_enabled
+        self.profile.asks_for_triggers() || self.settings.triggers_enabled
     }
 }
 

@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::{GUARD, bullets};
 use crate::{
-    pass::{Need, Purpose, Question, Script},
+    pass::{ModelQuestion, Need, Purpose, Script},
     record::{Entity, EntityKind, Memory, Profile},
     text::pattern,
 };
@@ -23,14 +23,14 @@ pub fn prompt_for(
     longterm: &[&Memory],
     session: &[&Memory],
     entities: &[&Entity],
-) -> Question {
+) -> ModelQuestion {
     let texts = |memories: &[&Memory]| bullets(memories.iter().map(|m| m.content.as_str()));
     let names: Vec<String> = entities
         .iter()
         .filter(|entity| matches!(entity.kind, EntityKind::Character | EntityKind::Place))
         .map(|entity| format!("{} ({})", entity.name, entity.kind.as_str()))
         .collect();
-    Question {
+    ModelQuestion {
         purpose: Purpose::Profile,
         prompt: format!(
             "{GUARD}\n\n\

@@ -4,12 +4,12 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use regex::Regex;
 
-use super::{GUARD, Source};
+use super::{GUARD, PassSource};
 use crate::{
-    pass::{Need, Purpose, Question, Script},
+    pass::{ModelQuestion, Need, Purpose, Script},
     record::{Descriptor, Magnitude, Pair, Relationships},
-    rules::{Reading, Rules},
-    text::{Words, pattern, reply_lines},
+    rules::Rules,
+    text::{TextRules, pattern, reply_lines},
     window::lines,
 };
 
@@ -46,13 +46,13 @@ pub struct Delta {
 }
 
 /// The question how feelings changed.
-pub fn prompt_for(source: &Source<'_>, known: &Relationships, card: &str) -> Question {
+pub fn prompt_for(source: &PassSource<'_>, known: &Relationships, card: &str) -> ModelQuestion {
     let known: Vec<String> = known
         .iter()
         .map(|(pair, relationship)| format!("{pair}: {}", describe(&relationship.descriptors)))
         .collect();
     let known = if known.is_empty() { "(none)".to_owned() } else { known.join("\n") };
-    Question {
+    ModelQuestion {
         purpose: Purpose::Relationships,
         prompt: format!(
             "{GUARD}\n\n\
@@ -86,10 +86,7 @@ pub fn parse(reply: &str, rules: &Rules) -> Vec<Delta> {
 }
 
 fn parse_line(line: &str, rules: &Rules) -> Option<Delta> {
-    let parts = match rules.reading {
-        Reading::Strict => LINE.captures(line)?,
-        Reading::Tolerant => LOOSE_LINE.captures(line)?,
-    };
+    let parts = rules.text.choose(&LOOSE_LINE, &LINE).captures(line)?;
     let mut delta = Delta {
         subject: parts[1].trim().to_owned(),
         target: parts[2].trim().to_owned(),
@@ -98,9 +95,9 @@ fn parse_line(line: &str, rules: &Rules) -> Option<Delta> {
     };
     for item in parts[3].split(',').map(str::trim) {
         if let Some(gone) = item.strip_prefix('!') {
-            let word = match rules.reading {
-                Reading::Strict => bare_word(&strength(gone, rules).0, rules),
-                Reading::Tolerant => feeling(gone, rules).0,
+            let word = match rules.text {
+                TextRules::Tolerant => feeling(gone, rules).0,
+                TextRules::Literal => bare_word(&strength(gone, rules).0, rules),
             };
             if !word.is_empty() && !delta.removals.contains(&word) {
                 delta.removals.push(word);
@@ -137,15 +134,12 @@ fn feeling(item: &str, rules: &Rules) -> (String, Magnitude) {
 
 /// An item without the strength it was written with.
 fn strength<'item>(item: &'item str, rules: &Rules) -> (Cow<'item, str>, Option<Magnitude>) {
-    let form = match rules.reading {
-        Reading::Strict => &*STRENGTH,
-        Reading::Tolerant => &*LOOSE_STRENGTH,
-    };
+    let form = rules.text.choose(&LOOSE_STRENGTH, &STRENGTH);
     let written = form.captures(item).and_then(|found| Magnitude::from_name(&found[1]));
     let bare = form.replace(item, "");
-    match rules.reading {
-        Reading::Strict => (bare, written),
-        Reading::Tolerant => (Cow::Owned(ASIDE.replace_all(&bare, "").into_owned()), written),
+    match rules.text {
+        TextRules::Tolerant => (Cow::Owned(ASIDE.replace_all(&bare, "").into_owned()), written),
+        TextRules::Literal => (bare, written),
     }
 }
 
@@ -160,19 +154,19 @@ fn without_course(words: &str) -> &str {
 
 /// The letters of a word, lower-cased; whatever else stands in it is taken out.
 fn bare_word(text: &str, rules: &Rules) -> String {
-    let is_letter = |c: char| c.is_alphabetic() && rules.words.has(c);
+    let is_letter = |c: char| c.is_alphabetic() && rules.text.has(c);
     let kept = |c: &char| is_letter(*c) || c.is_whitespace() || matches!(c, '-' | '\'');
     let word: String = text.to_lowercase().chars().filter(kept).collect();
-    let word = match rules.reading {
-        Reading::Strict => word.trim().to_owned(),
-        Reading::Tolerant => word.split_whitespace().collect::<Vec<_>>().join(" "),
+    let word = match rules.text {
+        TextRules::Tolerant => word.split_whitespace().collect::<Vec<_>>().join(" "),
+        TextRules::Literal => word.trim().to_owned(),
     };
     word.trim_matches(['-', '\'']).to_owned()
 }
 
 /// Applies a change: removals first, then news; beyond six words the strongest stay, strongest
 /// first.
-pub fn apply(known: &mut Relationships, delta: &Delta, now: i64, words: Words) {
+pub fn apply(known: &mut Relationships, delta: &Delta, now: i64, words: TextRules) {
     let pair = Pair { subject: &delta.subject, target: &delta.target };
     let relationship = known.entry(&existing_key(known, pair, words));
     let feelings = &mut relationship.descriptors;
@@ -190,29 +184,29 @@ pub fn apply(known: &mut Relationships, delta: &Delta, now: i64, words: Words) {
     relationship.updated_at = Some(now);
 }
 
-/// The stored spelling of a pair, if there is one. With [`Words::Ascii`] a name in other
+/// The stored spelling of a pair, if there is one. With [`TextRules::Literal`] a name in other
 /// letters is another name.
-fn existing_key(known: &Relationships, pair: Pair<'_>, words: Words) -> String {
+fn existing_key(known: &Relationships, pair: Pair<'_>, words: TextRules) -> String {
     let wanted = pair.key();
     let folded = wanted.to_lowercase();
     known
         .iter()
         .map(|(key, _)| key)
-        .find(|key| words == Words::All && key.to_lowercase() == folded)
+        .find(|key| words == TextRules::Tolerant && key.to_lowercase() == folded)
         .map_or(wanted, str::to_owned)
 }
 
 /// Asks how feelings changed and applies the answer; without one nothing changes.
 pub(super) fn update(
     known: &mut Relationships,
-    source: &Source<'_>,
+    source: &PassSource<'_>,
     card: &str,
     rules: &Rules,
     script: &mut Script<'_>,
 ) -> Result<(), Need> {
     let reply = script.ask(prompt_for(source, known, card))?.unwrap_or_default();
     for delta in parse(reply, rules) {
-        apply(known, &delta, source.now, rules.words);
+        apply(known, &delta, source.now, rules.text);
     }
     Ok(())
 }
@@ -285,13 +279,13 @@ mod tests {
             }
             known
         };
-        let known = apply_all(Words::All);
+        let known = apply_all(TextRules::Tolerant);
         assert_eq!(known.len(), 1);
         let words: Vec<&str> = known
             .get("A→B")
             .map(|pair| pair.descriptors.iter().map(|d| d.word.as_str()).collect())
             .unwrap_or_default();
         assert_eq!(words, ["f", "g", "d", "e", "h", "i"]);
-        assert_eq!(apply_all(Words::Ascii).len(), 2, "`a→b` is another pair there");
+        assert_eq!(apply_all(TextRules::Literal).len(), 2, "`a→b` is another pair there");
     }
 }

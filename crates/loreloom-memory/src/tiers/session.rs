@@ -1,7 +1,7 @@
 //! Session memory: the small things that must stay true within one chat.
 
 use super::{
-    Candidate, Config, GUARD, Source, bullets,
+    Config, GUARD, MemoryCandidate, PassSource, bullets,
     consolidation::Tier,
     memories::{
         Numbered, assemble, confirm_and_decay, faded, has_length, link, revive, screened, split,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     ids::Ids,
-    pass::{Need, Purpose, Question, Script},
+    pass::{ModelQuestion, Need, Purpose, Script},
     record::{Entity, Memory, Retirement, TimeScope},
     rules::Rules,
     score::trim_with_new,
@@ -27,11 +27,11 @@ const KNOWN_SHOWN: usize = 15;
 
 /// What a session pass works on.
 #[derive(Clone, Debug)]
-pub struct Input<'pass> {
+pub struct SessionInput<'pass> {
     /// Settings, rules and model.
     pub config: Config<'pass>,
     /// What it reads.
-    pub source: Source<'pass>,
+    pub source: PassSource<'pass>,
     /// The chat's session memories.
     pub memories: &'pass [Memory],
     /// Who and what they name.
@@ -44,7 +44,7 @@ pub struct Input<'pass> {
 
 /// What a session pass leaves.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct SessionOutcome {
     /// The new memories.
     pub added: Vec<MemoryId>,
     /// All memories: active ones, then retired ones.
@@ -54,9 +54,13 @@ pub struct Outcome {
 }
 
 /// The question for new session memories.
-pub fn prompt_for(source: &Source<'_>, session: &[&Memory], longterm: &[&Memory]) -> Question {
+pub fn prompt_for(
+    source: &PassSource<'_>,
+    session: &[&Memory],
+    longterm: &[&Memory],
+) -> ModelQuestion {
     let texts = |memories: &[&Memory]| bullets(memories.iter().map(|m| m.content.as_str()));
-    Question {
+    ModelQuestion {
         purpose: Purpose::Session,
         prompt: format!(
             "{GUARD}\n\n\
@@ -82,12 +86,12 @@ pub fn prompt_for(source: &Source<'_>, session: &[&Memory], longterm: &[&Memory]
 }
 
 /// Reads the model's reply.
-pub fn parse(reply: &str, rules: &Rules) -> Vec<Candidate> {
+pub fn parse(reply: &str, rules: &Rules) -> Vec<MemoryCandidate> {
     parse_lines(reply, Tier::Session, rules)
 }
 
 /// Runs a pass.
-pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
+pub fn run(input: &SessionInput<'_>, script: &mut Script<'_>) -> Result<SessionOutcome, Need> {
     let (config, source, rules) = (input.config, &input.source, input.config.rules);
     if source.messages().is_empty() {
         return Ok(unchanged(input));
@@ -122,11 +126,11 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
     let mut registry = input.entities.to_vec();
     link(&mut registry, &candidates, &mut current, source.position(), &mut ids);
     added.retain(|id| current.iter().any(|memory| memory.id == *id && memory.is_active()));
-    Ok(Outcome { added, memories: assemble(current, retired, rules), entities: registry })
+    Ok(SessionOutcome { added, memories: assemble(current, retired, rules), entities: registry })
 }
 
-fn unchanged(input: &Input<'_>) -> Outcome {
-    Outcome {
+fn unchanged(input: &SessionInput<'_>) -> SessionOutcome {
+    SessionOutcome {
         added: Vec::new(),
         memories: input.memories.to_vec(),
         entities: input.entities.to_vec(),
@@ -149,7 +153,7 @@ fn decide<'new>(
     let verified = verify(
         candidates.iter().map(|new| (new.candidate.kind, text(new))),
         known,
-        config.hardware,
+        config.profile,
         vectors,
     );
     let mut kept: Vec<(&Numbered, Option<MemoryId>)> = Vec::new();
@@ -192,7 +196,7 @@ fn evict(current: &mut Vec<Memory>, added: &[MemoryId], config: Config<'_>) {
     let max = config.settings.session_max_memories;
     if active.len() > max {
         let is_new = |memory: &Memory| added.contains(&memory.id);
-        let kept = trim_with_new(&active, is_new, max, config.rules.words);
+        let kept = trim_with_new(&active, is_new, max, config.rules.text);
         let place = |memory: &Memory| kept.iter().position(|id| *id == memory.id);
         active.sort_by_key(|memory| place(memory).unwrap_or(kept.len()));
         for memory in &mut active[kept.len()..] {

@@ -7,20 +7,20 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Config, GUARD, Source, bullets};
+use super::{Config, GUARD, PassSource, bullets};
 use crate::{
-    pass::{Need, Purpose, Question, Script},
+    pass::{ModelQuestion, Need, Purpose, Script},
     record::{Entity, Memory, StateKind},
     window::lines,
 };
 
 /// What the question is asked about.
 #[derive(Clone, Debug)]
-pub struct Input<'pass> {
+pub struct TogetherInput<'pass> {
     /// Settings, rules and model.
     pub config: Config<'pass>,
     /// What is read.
-    pub source: Source<'pass>,
+    pub source: PassSource<'pass>,
     /// Whose long-term memory it is.
     pub character: &'pass str,
     /// Active long-term memories.
@@ -60,7 +60,7 @@ pub fn schema() -> Value {
 }
 
 /// The question.
-pub fn prompt_for(input: &Input<'_>) -> Question {
+pub fn prompt_for(input: &TogetherInput<'_>) -> ModelQuestion {
     let texts = |memories: &[&Memory]| bullets(memories.iter().map(|m| m.content.as_str()));
     let tracked: Vec<String> = input
         .entities
@@ -74,7 +74,7 @@ pub fn prompt_for(input: &Input<'_>) -> Question {
         .map(|kind| format!("{}: {}", kind.as_str(), kind.fields().join(", ")))
         .collect();
     let character = input.character;
-    Question {
+    ModelQuestion {
         purpose: Purpose::Together,
         prompt: format!(
             "{GUARD}\n\n\
@@ -111,7 +111,7 @@ pub fn prompt_for(input: &Input<'_>) -> Question {
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct TogetherReply {
     session: Option<Vec<String>>,
     long_term: Option<Vec<String>>,
     threads: Option<Vec<String>>,
@@ -122,7 +122,7 @@ struct Told {
 pub fn parse(reply: &str) -> Replies {
     let object = reply.find('{').map(|start| &reply[start..]);
     let told = object.and_then(|text| {
-        let mut values = serde_json::Deserializer::from_str(text).into_iter::<Told>();
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<TogetherReply>();
         values.next()?.ok()
     });
     let Some(told) = told else { return Replies::default() };
@@ -139,7 +139,7 @@ pub fn parse(reply: &str) -> Replies {
 }
 
 /// Asks.
-pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Replies, Need> {
+pub fn run(input: &TogetherInput<'_>, script: &mut Script<'_>) -> Result<Replies, Need> {
     Ok(parse(script.ask(prompt_for(input))?.unwrap_or_default()))
 }
 

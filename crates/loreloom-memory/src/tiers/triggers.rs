@@ -3,7 +3,7 @@
 use super::{Config, GUARD};
 use crate::{
     number::{floor, real},
-    pass::{Need, Purpose, Question, Script},
+    pass::{ModelQuestion, Need, Purpose, Script},
     record::Memory,
     rules::Rules,
     text::keywords,
@@ -13,8 +13,8 @@ use crate::{
 const MOST: usize = 6;
 
 /// The question for a memory's trigger words.
-pub fn prompt_for(memory: &str) -> Question {
-    Question {
+pub fn prompt_for(memory: &str) -> ModelQuestion {
+    ModelQuestion {
         purpose: Purpose::Triggers,
         prompt: format!(
             "{GUARD}\n\n\
@@ -29,9 +29,8 @@ pub fn prompt_for(memory: &str) -> Question {
 /// Reads the words of a reply: 3 to 40 letters and digits with a letter among them, not words
 /// of the memory, the first six. What is neither letter nor digit is taken out of a word.
 pub fn parse(reply: &str, memory: &str, rules: &Rules) -> Vec<String> {
-    let clean = |word: &str| {
-        word.to_lowercase().chars().filter(|c| rules.words.has(*c)).collect::<String>()
-    };
+    let clean =
+        |word: &str| word.to_lowercase().chars().filter(|c| rules.text.has(*c)).collect::<String>();
     let own: Vec<String> = memory.split_whitespace().map(clean).collect();
     reply
         .split(|c: char| c == ',' || c.is_whitespace())
@@ -54,7 +53,7 @@ pub fn distinctive(triggers: &[String], memories: &[&str]) -> Vec<String> {
 /// Words of the memory itself that can stand in for a model's: its longest ones.
 pub fn derived(memory: &str, rules: &Rules) -> Vec<String> {
     const SHORTEST: usize = 4;
-    let mut words = keywords(memory, rules.words);
+    let mut words = keywords(memory, rules.text);
     words.retain(|word| word.chars().count() >= SHORTEST);
     words.sort_by_key(|word| std::cmp::Reverse(word.chars().count()));
     words.truncate(MOST);

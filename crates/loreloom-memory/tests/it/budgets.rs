@@ -3,8 +3,8 @@
 use loreloom_core::{tokens::TokenCounter, units::Tokens};
 use loreloom_memory::{
     budget::{TurnBudgets, adapt},
-    inject::{Input, Labels, Slot, slots},
-    record::{Canon, CharacterMemory, ChatMemory, Kind, Scene, StoryArc},
+    inject::{Labels, MemorySlot, SlotsInput, slots},
+    record::{Canon, CharacterMemory, ChatMemory, MemoryKind, Scene, StoryArc},
     rules::Rules,
     settings::{Budgets, Settings, SettingsMode},
     text::QuarterEstimate,
@@ -18,7 +18,7 @@ proptest! {
     #[test]
     fn a_slot_stays_within_its_budget(
         texts in prop::collection::vec(sentence(), 1..8),
-        longterm in memories(&Kind::LONG_TERM),
+        longterm in memories(&MemoryKind::LONG_TERM),
         budget in 12..60_u32,
     ) {
         let tokens = Tokens(budget);
@@ -39,7 +39,7 @@ proptest! {
             ..ChatMemory::default()
         };
         let path = path(&texts);
-        let filled = slots(&Input {
+        let filled = slots(&SlotsInput {
             settings: &settings, rules: &rules, labels: &labels, counter: &QuarterEstimate,
             character: &character, chat: &chat, path: path.items(), owner: "Mara",
             responding: "Mara", group: &[], turn: None, recalled: &texts,
@@ -47,10 +47,10 @@ proptest! {
         for slot in &filled.texts {
             let body = slot.text.split_once('\n').map_or(slot.text.as_str(), |(_, body)| body);
             // One memory is never cut, so a single long line may stand.
-            if body.lines().count() > 1 || !matches!(slot.slot, Slot::LongTerm | Slot::Triggered) {
+            if body.lines().count() > 1 || !matches!(slot.slot, MemorySlot::LongTerm | MemorySlot::Triggered) {
                 prop_assert!(QuarterEstimate.count(body) <= tokens, "{:?}: {body}", slot.slot);
             }
-            prop_assert!(slot.tokens <= slot.wanted || slot.slot == Slot::LongTerm);
+            prop_assert!(slot.tokens <= slot.wanted || slot.slot == MemorySlot::LongTerm);
         }
     }
 

@@ -15,10 +15,10 @@ use loreloom_core::{
 };
 use loreloom_memory::{
     cycle::{
-        Backend, Member, Occasion, Progress, Remembered, Report, Round, Stage, after_reply,
+        Backend, CycleReport, CycleStage, Member, Occasion, Progress, Round, WorkingMemory,
         after_round,
     },
-    hardware::Hardware,
+    model_profile::ModelProfile,
     record::{CharacterMemory, ChatMemory},
     rules::Rules,
     settings::Settings,
@@ -65,7 +65,11 @@ fn now<T>(future: impl Future<Output = T> + Send) -> Option<T> {
     }
 }
 
-fn cycle(model: &Phrases, remembered: &mut Remembered, progress: &mut Progress) -> Option<Report> {
+fn cycle(
+    model: &Phrases,
+    remembered: &mut WorkingMemory,
+    progress: &mut Progress,
+) -> Option<CycleReport> {
     let texts = [
         "Good evening, Mara.",
         "Mara lights the lamp.",
@@ -79,7 +83,7 @@ fn cycle(model: &Phrases, remembered: &mut Remembered, progress: &mut Progress) 
     let path = path(&texts.map(str::to_owned));
     let (settings, rules) = (Settings::default(), Rules::default());
     let occasion = Occasion {
-        config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
+        config: Config { settings: &settings, rules: &rules, profile: ModelProfile::A },
         path: path.items(),
         chat_id: "harbour",
         character: "Mara",
@@ -90,7 +94,11 @@ fn cycle(model: &Phrases, remembered: &mut Remembered, progress: &mut Progress) 
         seed: "job7",
     };
     let backend = Backend { model, embedder: None };
-    now(after_reply(occasion, remembered, backend, progress))
+    let mut arcs = Vec::new();
+    let WorkingMemory { character, chat } = remembered;
+    let member = Member { name: "Mara", card: occasion.card, memory: character };
+    let round = Round { chat, arcs: &mut arcs, members: vec![member] };
+    now(after_round(occasion, round, backend, progress))
 }
 
 const ANSWERS: [(&str, Option<&str>); 6] = [
@@ -104,7 +112,7 @@ const ANSWERS: [(&str, Option<&str>); 6] = [
 
 #[test]
 fn a_cycle_fills_every_tier_from_one_reply() {
-    let (mut remembered, mut progress) = (Remembered::default(), Progress::default());
+    let (mut remembered, mut progress) = (WorkingMemory::default(), Progress::default());
     let report = cycle(&Phrases::new(&ANSWERS), &mut remembered, &mut progress).unwrap();
     assert!(report.failed.is_empty(), "{:?}", report.failed);
     let scene = &remembered.chat.scene_history[0];
@@ -127,16 +135,16 @@ fn a_cycle_fills_every_tier_from_one_reply() {
 fn a_failed_stage_stops_no_other_and_a_retry_asks_only_what_is_open() {
     let mut failing = ANSWERS;
     failing[3].1 = None;
-    let (mut remembered, mut progress) = (Remembered::default(), Progress::default());
+    let (mut remembered, mut progress) = (WorkingMemory::default(), Progress::default());
     let report = cycle(&Phrases::new(&failing), &mut remembered, &mut progress).unwrap();
-    let failed: Vec<Stage> = report.failed.iter().map(|(stage, _)| *stage).collect();
-    assert_eq!(failed, [Stage::LongTerm]);
+    let failed: Vec<CycleStage> = report.failed.iter().map(|(stage, _)| *stage).collect();
+    assert_eq!(failed, [CycleStage::LongTerm]);
     assert_eq!(remembered.chat.story_arcs.len(), 1);
     assert_eq!(remembered.chat.last_extract_cutoff, None);
 
     let stored = serde_json::to_string(&progress).unwrap();
     let mut progress: Progress = serde_json::from_str(&stored).unwrap();
-    let (model, mut again) = (Phrases::new(&ANSWERS), Remembered::default());
+    let (model, mut again) = (Phrases::new(&ANSWERS), WorkingMemory::default());
     let report = cycle(&model, &mut again, &mut progress).unwrap();
     assert!(report.failed.is_empty());
     let asked = model.asked.lock().unwrap().clone();
@@ -157,7 +165,7 @@ fn in_a_group_each_member_remembers_what_it_heard() {
     let path = Path::of(ChatId::from("group"), messages);
     let (settings, rules) = (Settings::default(), Rules::default());
     let occasion = Occasion {
-        config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
+        config: Config { settings: &settings, rules: &rules, profile: ModelProfile::A },
         path: path.items(),
         chat_id: "group",
         character: "",
@@ -175,14 +183,14 @@ fn in_a_group_each_member_remembers_what_it_heard() {
     ]);
     let (mut mara, mut lis) = (CharacterMemory::default(), CharacterMemory::default());
     let (mut chat, mut arcs) = (ChatMemory::default(), Vec::new());
-    let mut members = [
+    let members = vec![
         Member { name: "Mara", card: "", memory: &mut mara },
         Member { name: "Lis", card: "", memory: &mut lis },
     ];
-    let round = Round { chat: &mut chat, arcs: &mut arcs };
+    let round = Round { chat: &mut chat, arcs: &mut arcs, members };
     let backend = Backend { model: &model, embedder: None };
     let mut progress = Progress::default();
-    let report = now(after_round(occasion, round, &mut members, backend, &mut progress)).unwrap();
+    let report = now(after_round(occasion, round, backend, &mut progress)).unwrap();
     assert!(report.failed.is_empty(), "{:?}", report.failed);
     let texts = |memory: &CharacterMemory| -> Vec<(String, Vec<String>)> {
         let noted = memory.memories.iter();

@@ -3,12 +3,12 @@
 use loreloom_core::units::Timestamp;
 use loreloom_memory::{
     event::{between, character_records, fold, to_character},
-    hardware::Hardware,
     ids::Ids,
-    record::{CharacterMemory, Kind, Memory},
+    model_profile::ModelProfile,
+    record::{CharacterMemory, Memory, MemoryKind},
     rules::Rules,
     settings::Settings,
-    tiers::{Config, Source, consolidation, longterm, session},
+    tiers::{Config, PassSource, consolidation, longterm, session},
 };
 use loreloom_ports::Records;
 use loreloom_ports::{MemoryEvent, MemoryWriteId};
@@ -41,17 +41,17 @@ fn ids_differ(memories: &[Memory]) -> bool {
 proptest! {
     #[test]
     fn a_longterm_pass_keeps_every_memory(
-        known in memories(&Kind::LONG_TERM),
-        replies in prop::collection::vec(reply(&Kind::LONG_TERM), 1..4),
+        known in memories(&MemoryKind::LONG_TERM),
+        replies in prop::collection::vec(reply(&MemoryKind::LONG_TERM), 1..4),
         max in 1..10_usize,
     ) {
         let settings = Settings { longterm_max_memories: max, ..Settings::default() };
         let rules = Rules::default();
         let path = path(&["Hello.".to_owned(), "Odo left.".to_owned(), "Oh.".to_owned()]);
         let memory = CharacterMemory { memories: known.clone(), ..CharacterMemory::default() };
-        let input = longterm::Input {
-            config: Config { settings: &settings, rules: &rules, hardware: Hardware::B },
-            source: Source { chat: path.items(), window: 0..3, heard: None, chat_id: "c", now: 9 },
+        let input = longterm::LongTermInput {
+            config: Config { settings: &settings, rules: &rules, profile: ModelProfile::B },
+            source: PassSource { chat: path.items(), window: 0..3, heard: None, chat_id: "c", now: 9 },
             character: "Mara",
             card: "",
             memory: &memory,
@@ -84,16 +84,16 @@ proptest! {
 
     #[test]
     fn a_session_pass_keeps_every_memory(
-        known in memories(&Kind::SESSION),
-        text in reply(&Kind::SESSION),
+        known in memories(&MemoryKind::SESSION),
+        text in reply(&MemoryKind::SESSION),
         max in 1..10_usize,
     ) {
         let settings = Settings { session_max_memories: max, ..Settings::default() };
         let rules = Rules::default();
         let path = path(&["Hello.".to_owned(), "Odo left.".to_owned(), "Oh.".to_owned()]);
-        let input = session::Input {
-            config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
-            source: Source { chat: path.items(), window: 0..3, heard: None, chat_id: "c", now: 9 },
+        let input = session::SessionInput {
+            config: Config { settings: &settings, rules: &rules, profile: ModelProfile::A },
+            source: PassSource { chat: path.items(), window: 0..3, heard: None, chat_id: "c", now: 9 },
             memories: &known,
             entities: &[],
             longterm: &[],
@@ -111,13 +111,13 @@ proptest! {
 
     #[test]
     fn a_consolidation_keeps_every_memory(
-        known in memories(&Kind::LONG_TERM),
-        replies in prop::collection::vec(reply(&Kind::LONG_TERM), 0..5),
+        known in memories(&MemoryKind::LONG_TERM),
+        replies in prop::collection::vec(reply(&MemoryKind::LONG_TERM), 0..5),
         force in any::<bool>(),
     ) {
         let (settings, rules) = (Settings::default(), Rules::default());
-        let input = consolidation::Input {
-            config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
+        let input = consolidation::ConsolidationInput {
+            config: Config { settings: &settings, rules: &rules, profile: ModelProfile::A },
             tier: consolidation::Tier::LongTerm,
             memories: &known,
             entities: &[],

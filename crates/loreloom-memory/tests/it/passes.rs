@@ -1,14 +1,14 @@
 //! Passes with a scripted model: what is kept, what gives way, and in which order it stands.
 
 use loreloom_memory::{
-    hardware::Hardware,
     ids::Ids,
+    model_profile::ModelProfile,
     pass::{Answers, Need, Script},
     record::{CharacterMemory, Memory, StoryArc},
     rules::Rules,
     settings::Settings,
     similarity::Vectors,
-    tiers::{Config, Source, arcs, consolidation, epistemic, longterm, session},
+    tiers::{Config, PassSource, arcs, consolidation, epistemic, longterm, session},
 };
 use serde_json::{Value, json};
 
@@ -56,12 +56,18 @@ fn longterm_pass(
     settings: &Settings,
     memories: Value,
     replies: &[&str],
-) -> Result<longterm::Outcome, Need> {
+) -> Result<longterm::LongTermOutcome, Need> {
     let (rules, path) = (Rules::smart_memory_1_8(), path(&messages()));
     let memory = CharacterMemory { memories: read(memories), ..CharacterMemory::default() };
-    let input = longterm::Input {
-        config: Config { settings, rules: &rules, hardware: Hardware::A },
-        source: Source { chat: path.items(), window: 0..3, heard: None, chat_id: "c", now: 1_000 },
+    let input = longterm::LongTermInput {
+        config: Config { settings, rules: &rules, profile: ModelProfile::A },
+        source: PassSource {
+            chat: path.items(),
+            window: 0..3,
+            heard: None,
+            chat_id: "c",
+            now: 1_000,
+        },
         character: "Mara",
         card: "",
         memory: &memory,
@@ -117,12 +123,12 @@ fn stored_triggers_are_not_judged_again() -> Result<(), Need> {
 #[test]
 fn nothing_is_asked_about_an_empty_window() -> Result<(), Need> {
     let (settings, rules) = (Settings::default(), Rules::default());
-    let config = Config { settings: &settings, rules: &rules, hardware: Hardware::A };
+    let config = Config { settings: &settings, rules: &rules, profile: ModelProfile::A };
     let path = path(&messages());
     let source =
-        || Source { chat: path.items(), window: 0..0, heard: None, chat_id: "c", now: 1_000 };
+        || PassSource { chat: path.items(), window: 0..0, heard: None, chat_id: "c", now: 1_000 };
     let known = CharacterMemory::default();
-    let long = longterm::Input {
+    let long = longterm::LongTermInput {
         config,
         source: source(),
         character: "Mara",
@@ -130,7 +136,7 @@ fn nothing_is_asked_about_an_empty_window() -> Result<(), Need> {
         memory: &known,
         ids: Ids::new("id"),
     };
-    let session = session::Input {
+    let session = session::SessionInput {
         config,
         source: source(),
         memories: &[],
@@ -138,7 +144,7 @@ fn nothing_is_asked_about_an_empty_window() -> Result<(), Need> {
         longterm: &[],
         ids: Ids::new("id"),
     };
-    let threads = arcs::Input {
+    let threads = arcs::ArcsInput {
         config,
         source: source(),
         arcs: &[],
@@ -146,7 +152,8 @@ fn nothing_is_asked_about_an_empty_window() -> Result<(), Need> {
         session: &[],
         scenes: &[],
     };
-    let minds = epistemic::Input { config, source: source(), known: &[], ids: Ids::new("id") };
+    let minds =
+        epistemic::EpistemicInput { config, source: source(), known: &[], ids: Ids::new("id") };
     let nothing = || answers(&[]);
     assert_eq!(played(nothing(), |script| longterm::run(&long, script))?.added, 0);
     assert!(played(nothing(), |script| session::run(&session, script))?.added.is_empty());
@@ -163,9 +170,15 @@ fn a_session_over_its_cap_is_ordered_by_use() -> Result<(), Need> {
         {"id": "1", "type": "detail", "content": "bell cracked wide", "importance": 1, "ts": 1},
         {"id": "2", "type": "detail", "content": "rope frayed badly", "importance": 2, "ts": 2},
     ]));
-    let input = session::Input {
-        config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
-        source: Source { chat: path.items(), window: 0..3, heard: None, chat_id: "c", now: 1_000 },
+    let input = session::SessionInput {
+        config: Config { settings: &settings, rules: &rules, profile: ModelProfile::A },
+        source: PassSource {
+            chat: path.items(),
+            window: 0..3,
+            heard: None,
+            chat_id: "c",
+            now: 1_000,
+        },
         memories: &stored,
         entities: &[],
         longterm: &[],
@@ -208,9 +221,15 @@ fn threads_end_in_the_order_of_the_reply_and_stand_last() -> Result<(), Need> {
             format!("{money}; An old oath was kept; {bell}"),
         ),
     ] {
-        let input = arcs::Input {
-            config: Config { settings: &settings, rules: &rules, hardware: Hardware::A },
-            source: Source { chat: path.items(), window: 0..3, heard: None, chat_id: "c", now: 9 },
+        let input = arcs::ArcsInput {
+            config: Config { settings: &settings, rules: &rules, profile: ModelProfile::A },
+            source: PassSource {
+                chat: path.items(),
+                window: 0..3,
+                heard: None,
+                chat_id: "c",
+                now: 9,
+            },
             arcs: &stored,
             persistent: &[],
             session: &[],
@@ -228,8 +247,8 @@ fn threads_end_in_the_order_of_the_reply_and_stand_last() -> Result<(), Need> {
 /// What a consolidation of long-term memories makes of these.
 fn merged(settings: &Settings, stored: Value, answers: Answers) -> Result<Vec<Memory>, Need> {
     let (rules, stored) = (Rules::smart_memory_1_8(), read(stored));
-    let input = consolidation::Input {
-        config: Config { settings, rules: &rules, hardware: Hardware::A },
+    let input = consolidation::ConsolidationInput {
+        config: Config { settings, rules: &rules, profile: ModelProfile::A },
         tier: consolidation::Tier::LongTerm,
         memories: &stored,
         entities: &[],

@@ -2,18 +2,24 @@
 
 use loreloom_core::units::Tokens;
 use loreloom_memory::{
-    inject::{Input, Labels, Slot, slots},
+    inject::{Labels, MemorySlot, SlotsInput, slots},
     record::{CharacterMemory, ChatMemory},
     rules::Rules,
     settings::Settings,
-    text::QuarterEstimate,
+    text::{QuarterEstimate, TextRules},
 };
 use serde_json::{Value, json};
 
 use crate::story::path;
 
 /// The text of a slot without its label, for what a character and a chat remember.
-fn told(slot: Slot, settings: &Settings, rules: &Rules, remembered: &Value, said: &str) -> String {
+fn told(
+    slot: MemorySlot,
+    settings: &Settings,
+    rules: &Rules,
+    remembered: &Value,
+    said: &str,
+) -> String {
     let character: CharacterMemory = serde_json::from_value(remembered.clone()).unwrap_or_default();
     let chat: ChatMemory = serde_json::from_value(remembered.clone()).unwrap_or_default();
     let path = path(&[said.to_owned()]);
@@ -23,7 +29,7 @@ fn told(slot: Slot, settings: &Settings, rules: &Rules, remembered: &Value, said
         relationships: String::new(),
         ..Labels::default()
     };
-    let filled = slots(&Input {
+    let filled = slots(&SlotsInput {
         settings,
         rules,
         labels: &labels,
@@ -60,17 +66,17 @@ fn full() -> Value {
 fn a_tier_that_is_off_says_nothing() {
     let on = Settings { state_ledger_enabled: true, ..Settings::default() };
     for (slot, off) in [
-        (Slot::LongTerm, Settings { longterm_enabled: false, ..on.clone() }),
-        (Slot::Triggered, Settings { longterm_enabled: false, ..on.clone() }),
-        (Slot::Canon, Settings { canon_enabled: false, ..on.clone() }),
-        (Slot::Relationships, Settings { relationships_enabled: false, ..on.clone() }),
-        (Slot::Epistemic, Settings { epistemic_enabled: false, ..on.clone() }),
-        (Slot::Summary, Settings { compaction_enabled: false, ..on.clone() }),
-        (Slot::Session, Settings { session_enabled: false, ..on.clone() }),
-        (Slot::Scenes, Settings { scene_enabled: false, ..on.clone() }),
-        (Slot::Arcs, Settings { arcs_enabled: false, ..on.clone() }),
-        (Slot::Profiles, Settings { profiles_enabled: false, ..on.clone() }),
-        (Slot::Ledger, Settings { state_ledger_enabled: false, ..on.clone() }),
+        (MemorySlot::LongTerm, Settings { longterm_enabled: false, ..on.clone() }),
+        (MemorySlot::Triggered, Settings { longterm_enabled: false, ..on.clone() }),
+        (MemorySlot::Canon, Settings { canon_enabled: false, ..on.clone() }),
+        (MemorySlot::Relationships, Settings { relationships_enabled: false, ..on.clone() }),
+        (MemorySlot::Epistemic, Settings { epistemic_enabled: false, ..on.clone() }),
+        (MemorySlot::Summary, Settings { compaction_enabled: false, ..on.clone() }),
+        (MemorySlot::Session, Settings { session_enabled: false, ..on.clone() }),
+        (MemorySlot::Scenes, Settings { scene_enabled: false, ..on.clone() }),
+        (MemorySlot::Arcs, Settings { arcs_enabled: false, ..on.clone() }),
+        (MemorySlot::Profiles, Settings { profiles_enabled: false, ..on.clone() }),
+        (MemorySlot::Ledger, Settings { state_ledger_enabled: false, ..on.clone() }),
     ] {
         let told = |settings| told(slot, settings, &Rules::default(), &full(), "Odo sails on");
         assert_ne!(told(&on), "", "{slot:?}");
@@ -104,8 +110,8 @@ fn session_memories_stand_as_they_came_and_the_state_is_of_what_is_left() {
         let mut settings = Settings::default();
         settings.budgets.session = Tokens(budget);
         let remembered = json!({"sessionMemories": memories});
-        let rules = Rules { strict_budgets: false, ..Rules::default() };
-        let text = told(Slot::Session, &settings, &rules, &remembered, "");
+        let rules = Rules { text: TextRules::Literal, ..Rules::default() };
+        let text = told(MemorySlot::Session, &settings, &rules, &remembered, "");
         let (state, lines) = text.split_once("\nnoted:\n").unwrap();
         let state: Vec<&str> =
             state.lines().skip(1).filter_map(|line| Some(line.split_once(": ")?.1)).collect();
@@ -125,10 +131,10 @@ fn the_best_of_three_kinds_stay_as_long_as_the_budget_allows_or_longer() {
         memory("relationship", "Lis and Odo are bound by an oath"),
         memory("fact", "Gulls nest there"),
     ]});
-    let told = |rules: Rules| told(Slot::LongTerm, &settings, &rules, &remembered, "");
+    let told = |rules: Rules| told(MemorySlot::LongTerm, &settings, &rules, &remembered, "");
     assert_eq!(told(Rules::default()), "- Lis and Odo are bound by an oath");
     assert_eq!(
-        told(Rules { strict_budgets: false, ..Rules::default() }),
+        told(Rules { text: TextRules::Literal, ..Rules::default() }),
         "- Lis and Odo are bound by an oath\n- The lamp has been dark since spring"
     );
 }
@@ -143,9 +149,9 @@ fn hearsay_is_counted_as_it_is_told_or_as_if_it_were_none() {
     let mut settings = Settings::default();
     settings.budgets.longterm = Tokens(10);
     let told = |settings: &Settings| {
-        [true, false].map(|strict_budgets| {
-            let rules = Rules { strict_budgets, ..Rules::default() };
-            told(Slot::LongTerm, settings, &rules, &remembered, "").replace('\n', "|")
+        [TextRules::Tolerant, TextRules::Literal].map(|text| {
+            let rules = Rules { text, ..Rules::default() };
+            told(MemorySlot::LongTerm, settings, &rules, &remembered, "").replace('\n', "|")
         })
     };
     let abc = "- [hearsay] abcabcabcabc abc";
@@ -165,7 +171,7 @@ fn words_that_say_nothing_bring_nothing_to_mind() {
     ] {
         let remembered = json!({"memories": [{"id": "1", "type": "fact", "content": content}]});
         let settings = Settings::default();
-        let text = told(Slot::Triggered, &settings, &Rules::default(), &remembered, said);
+        let text = told(MemorySlot::Triggered, &settings, &Rules::default(), &remembered, said);
         assert_eq!(text, expected, "{said}");
     }
 }
@@ -187,7 +193,7 @@ fn feelings_are_told_where_a_name_is_a_word_and_line_by_line() {
     ] {
         let mut settings = Settings::default();
         settings.budgets.relationships = Tokens(budget);
-        let text = told(Slot::Relationships, &settings, rules, &remembered, said);
+        let text = told(MemorySlot::Relationships, &settings, rules, &remembered, said);
         assert_eq!(text, expected, "{said} {budget}");
     }
 }

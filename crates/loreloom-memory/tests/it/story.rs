@@ -6,7 +6,7 @@ use loreloom_core::{
 };
 use loreloom_memory::{
     pass::{Answers, Need, Script},
-    record::{Kind, Memory},
+    record::{Memory, MemoryKind},
 };
 use proptest::prelude::*;
 
@@ -30,7 +30,7 @@ pub(crate) fn sentence() -> impl Strategy<Value = String> {
 }
 
 /// Memories of these kinds, some merged before, some retired.
-pub(crate) fn memories(kinds: &'static [Kind]) -> impl Strategy<Value = Vec<Memory>> {
+pub(crate) fn memories(kinds: &'static [MemoryKind]) -> impl Strategy<Value = Vec<Memory>> {
     let one = (prop::sample::select(kinds), sentence(), any::<bool>(), 0..12_u32, 1..4_u8, 0..5_u8);
     prop::collection::vec(one, 0..12).prop_map(|list| {
         list.into_iter()
@@ -53,7 +53,7 @@ pub(crate) fn memories(kinds: &'static [Kind]) -> impl Strategy<Value = Vec<Memo
 }
 
 /// A reply of tagged lines, with noise between.
-pub(crate) fn reply(kinds: &'static [Kind]) -> impl Strategy<Value = String> {
+pub(crate) fn reply(kinds: &'static [MemoryKind]) -> impl Strategy<Value = String> {
     let tagged = (prop::sample::select(kinds), 1..4_u8, sentence())
         .prop_map(|(kind, score, text)| format!("[{}:{score}] {text}", kind.as_str()));
     let line = prop_oneof![4 => tagged, 1 => ".{0,40}", 1 => Just("NONE".to_owned())];

@@ -11,7 +11,7 @@ use crate::{ChatRecord, Node, Reply, StoreError, StoryStore, TurnId, TurnRecord,
 use loreloom_core::{
     chat::Path,
     ids::{ChatId, LibraryVersion, PrefixHash, TenantId},
-    library::Shelf,
+    library::LibrarySource,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -34,7 +34,7 @@ pub struct Archive {
     pub turns: Vec<ArchivedTurn>,
     /// The books and rules they were decided with, as far as they were kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub libraries: Vec<Shelf>,
+    pub libraries: Vec<LibrarySource>,
 }
 
 /// Says what the document is.

@@ -4,7 +4,7 @@ use crate::{ChatRecord, Node, StoreError, TurnRecord};
 use loreloom_core::{
     chat::{Path, identity},
     ids::LibraryVersion,
-    library::Shelf,
+    library::LibrarySource,
 };
 
 /// A turn must hang on the end of the path it comes with.
@@ -47,7 +47,10 @@ pub fn node_is_named_right(node: &Node) -> Result<(), StoreError> {
 }
 
 /// A library's name must follow from what it holds.
-pub fn library_is_named_right(version: LibraryVersion, library: &Shelf) -> Result<(), StoreError> {
+pub fn library_is_named_right(
+    version: LibraryVersion,
+    library: &LibrarySource,
+) -> Result<(), StoreError> {
     let expected = library.version();
     if version == expected {
         return Ok(());

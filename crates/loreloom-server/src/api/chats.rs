@@ -8,7 +8,7 @@ use loreloom_core::{
     report::BudgetUse,
     units::Timestamp,
 };
-use loreloom_memory::service::{Happening, Happenings};
+use loreloom_memory::service::{StoryEvent, StoryEvents};
 use loreloom_ports::{ChatRecord, ChatSummary, MemoryError, Node, StoreError, TurnId, TurnSummary};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -185,7 +185,7 @@ pub(crate) struct PathMessage {
     /// The turn that it is the reply to.
     reply_to: Option<TurnId>,
     /// What happened to memories at it: those of the chat and of all who speak in it.
-    memory: Vec<Happening>,
+    memory: Vec<StoryEvent>,
 }
 
 /// A part of a path.
@@ -277,8 +277,8 @@ async fn happenings(
     tenant: &TenantId,
     chat: &ChatId,
     nodes: &[Node],
-) -> Result<Happenings, MemoryError> {
-    let Some(memory) = &app.memory else { return Ok(Happenings::default()) };
+) -> Result<StoryEvents, MemoryError> {
+    let Some(memory) = &app.memory else { return Ok(StoryEvents::default()) };
     let items: Vec<PathItem> = nodes
         .iter()
         .map(|node| PathItem {
@@ -287,7 +287,7 @@ async fn happenings(
             message: node.message.clone(),
         })
         .collect();
-    memory.happenings(tenant, chat, &items).await
+    StoryEvents::on_path(&memory.views, tenant, chat, &items).await
 }
 
 async fn brief(

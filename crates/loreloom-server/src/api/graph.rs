@@ -7,7 +7,7 @@ use loreloom_core::{
     ids::{ChatId, EntryId},
     report::VerdictClass,
 };
-use loreloom_memory::service::{View as MemoryView, Who};
+use loreloom_memory::service::{MemoryView, Who};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -166,7 +166,7 @@ async fn woven(
             }
             if let Some(record) = app.store.turn(&caller.tenant, &chat, turn.id).await? {
                 let verdicts = record.report.verdicts.into_iter();
-                let fired = verdicts.filter(|verdict| verdict.class() == VerdictClass::Woven);
+                let fired = verdicts.filter(|verdict| verdict.class() == VerdictClass::Decision);
                 woven.push(fired.map(|verdict| verdict.entry).collect());
             }
         }
@@ -184,5 +184,5 @@ async fn remembered(
     let Some(memory) = app.memory.as_deref() else { return Ok(None) };
     let path = items(app, caller, chat, None).await?;
     let who = who.map(Who::named).unwrap_or_default();
-    Ok(Some(memory.view(&caller.tenant, chat, &path, &who).await?))
+    Ok(Some(memory.views.view(&caller.tenant, chat, &path, &who).await?))
 }

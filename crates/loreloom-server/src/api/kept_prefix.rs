@@ -5,10 +5,10 @@
 //! stored, and no turn has to wait for it or read the one before.
 
 use loreloom_core::{
+    cache_placement::{Bill, CacheMark, Measured, SharedPrefix, TokenMemo, kept},
     ids::ChatId,
     prompt::PromptMessage,
     report::CacheUse,
-    stable::{Bill, Kept, Mark, Measured, TokenMemo, kept},
 };
 use loreloom_ports::{StoreError, TurnSummary};
 use serde::Serialize;
@@ -21,7 +21,7 @@ use crate::{app::App, past_turns::LookedAt};
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct KeptPrefix {
     /// Tokens of the common beginning, of the prompt before and of this one.
-    kept: Kept,
+    kept: SharedPrefix,
     /// What the cache of the connection made of it; none where it has none.
     estimate: Option<CacheEstimate>,
 }
@@ -34,7 +34,7 @@ struct CacheEstimate {
     /// Tokens by what they cost.
     bill: Bill,
     /// Where its breakpoints are; none for a provider that needs none.
-    marks: Vec<Mark>,
+    marks: Vec<CacheMark>,
     /// The price of the prompt; none where the connection has no price.
     price: Option<f64>,
 }

@@ -87,7 +87,7 @@ async fn note(
     fields.insert("receipts".to_owned(), json!(receipts));
     fields.retain(|_, value| *value != Value::Null);
     let key = RecordKey::new(RecordKind::Insight, id.clone());
-    let write = memory.put(&caller.tenant, &owner, key, fields).await?;
+    let write = memory.edits.put(&caller.tenant, &owner, key, fields).await?;
     app.events.tell(&caller.tenant, Happened::Memory { write: write.to_string() });
     Ok(Json(KnowledgeWrote { undo: undoing::of_memory(&write), id }))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use loreloom_core::{
     book::{Book, Entry},
     ids::EntryId,
-    library::Shelf,
+    library::LibrarySource,
     rules::Rules,
 };
 use serde::Deserialize;
@@ -36,38 +36,45 @@ pub(super) struct LorePatch {
 
 impl LorePatch {
     /// Lore with the changes. `inside` is where the patch stands in the request, for errors.
-    pub(super) fn over(&self, shelf: &Shelf, inside: Option<&str>) -> Result<Shelf, Problem> {
+    pub(super) fn over(
+        &self,
+        source: &LibrarySource,
+        inside: Option<&str>,
+    ) -> Result<LibrarySource, Problem> {
         let named = |field: &str| inside.map_or(field.to_owned(), |at| format!("{at}.{field}"));
-        let mut shelf = shelf.clone();
+        let mut source = source.clone();
         for (id, change) in &self.entries {
             let change = change.as_object();
             let rule = "must hold changes as objects";
             let wrong = || Problem::value(&named("entries"), rule, id.as_str());
-            let entry = find(&mut shelf, &EntryId::from(id.as_str()))?;
+            let entry = find(&mut source, &EntryId::from(id.as_str()))?;
             let after = entry_json::patched(entry, change.ok_or_else(wrong)?);
             *entry = after.map_err(|problem| problem.inside(&named("entries")))?;
         }
         for id in &self.without {
-            find(&mut shelf, id)?;
-            for volume in &mut shelf.volumes {
+            find(&mut source, id)?;
+            for volume in &mut source.volumes {
                 if volume.book.entries.iter().any(|entry| entry.id == *id) {
                     Arc::make_mut(&mut volume.book).entries.retain(|entry| entry.id != *id);
                 }
             }
         }
         if !self.rules.is_empty() {
-            let mut value = serde_json::to_value(&shelf.rules).unwrap_or_default();
+            let mut value = serde_json::to_value(&source.rules).unwrap_or_default();
             merge(&mut value, &Value::Object(self.rules.clone()));
             let rules: Result<Rules, Problem> = read_value(value);
-            shelf.rules = rules.map_err(|problem| problem.inside(&named("rules")))?;
+            source.rules = rules.map_err(|problem| problem.inside(&named("rules")))?;
         }
-        Ok(shelf)
+        Ok(source)
     }
 }
 
-fn find<'shelf>(shelf: &'shelf mut Shelf, id: &EntryId) -> Result<&'shelf mut Entry, Problem> {
+fn find<'source>(
+    source: &'source mut LibrarySource,
+    id: &EntryId,
+) -> Result<&'source mut Entry, Problem> {
     let has = |book: &Book| book.entries.iter().any(|entry| entry.id == *id);
-    let volume = shelf.volumes.iter_mut().find(|volume| has(&volume.book));
+    let volume = source.volumes.iter_mut().find(|volume| has(&volume.book));
     let entries = volume.map(|volume| Arc::make_mut(&mut volume.book).entries.iter_mut());
     let found = entries.into_iter().flatten().find(|entry| entry.id == *id);
     found.ok_or_else(|| Problem::missing("entry", id.as_str()))

@@ -65,12 +65,12 @@ async fn run_tests(
     app.sync.take_up().await?;
     let lore = app.lore.current();
     let other = match &body.patch {
-        Some(patch) => Some(patch.over(lore.shelf(), Some("patch"))?),
+        Some(patch) => Some(patch.over(lore.library_source(), Some("patch"))?),
         None => None,
     };
     let (live, counter) = (app.settings.now(), app.connections.counter_of(None));
     let working = tokio::task::spawn_blocking(move || {
-        let other = other.map(|shelf| (shelf.compile(), shelf.rules));
+        let other = other.map(|source| (source.compile(), source.rules));
         let (library, rules) =
             other.as_ref().map_or((lore.library(), lore.rules()), |(one, rules)| (one, rules));
         let (counter, user) = (counter.as_ref(), live.defaults.user.as_str());

@@ -10,7 +10,7 @@ use loreloom_core::{
 use loreloom_memory::{
     event::{character_records, chat_records},
     record::InsightKind,
-    service::{Asking, MemoryService, Who},
+    service::{MemoryServices, SearchQuery, Who},
 };
 use loreloom_ports::{MemoryEvent, MemoryEventKind};
 use loreloom_ports::{Owner, WriteSummary};
@@ -41,7 +41,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(history))
 }
 
-pub(super) fn service(app: &App) -> Result<&MemoryService, Problem> {
+pub(super) fn service(app: &App) -> Result<&MemoryServices, Problem> {
     app.memory.as_deref().ok_or_else(no_memory)
 }
 
@@ -132,7 +132,7 @@ async fn on_path(
     let (memory, chat) = (service(&app)?, ChatId(chat));
     let path = items(&app, &caller, &chat, params.at).await?;
     let who = params.who.as_deref().map(Who::named).unwrap_or_default();
-    let view = memory.view(&caller.tenant, &chat, &path, &who).await?;
+    let view = memory.views.view(&caller.tenant, &chat, &path, &who).await?;
     let mut records = views(&Owner::Chat(chat), &chat_records(&view.chat));
     if params.who.is_some() {
         records.extend(views(&who.owner(), &character_records(&view.character)));
@@ -198,7 +198,7 @@ async fn knowledge(
     let (memory, chat) = (service(&app)?, ChatId(chat));
     let path = items(&app, &caller, &chat, params.at).await?;
     let who = Who::named(&params.who);
-    let view = memory.view(&caller.tenant, &chat, &path, &who).await?;
+    let view = memory.views.view(&caller.tenant, &chat, &path, &who).await?;
     let insights = view.character.epistemic_knowledge.iter();
     let items: Vec<Knows> = insights
         .filter(|insight| insight.retired.is_none())
@@ -292,8 +292,8 @@ async fn search(
     }
     let path = items(&app, &caller, &chat, None).await?;
     let who = body.character.as_deref().map(Who::named).unwrap_or_default();
-    let asked = Asking { text: &body.text, most, least };
-    let found = memory.search(&caller.tenant, &chat, &path, &who, asked).await?;
+    let asked = SearchQuery { text: &body.text, most, least };
+    let found = memory.search.search(&caller.tenant, &chat, &path, &who, asked).await?;
     let passages = found.passages.into_iter().filter_map(|hit| {
         let node = path.get(hit.at)?.prefix;
         Some(PassageFound { message: hit.at + 1, node, score: hit.score, text: hit.text })
@@ -443,7 +443,7 @@ async fn find(
     owner: &Owner,
     id: &str,
 ) -> Result<Option<Tagged<RecordHistory>>, Problem> {
-    let records = service(app)?.records(&caller.tenant, owner).await?;
+    let records = service(app)?.views.records(&caller.tenant, owner).await?;
     let events = app.store.events(&caller.tenant, owner, 0).await?;
     let is_it =
         |event: &&MemoryEvent| event.event.record.as_ref().is_some_and(|key| key.name() == id);
@@ -469,7 +469,7 @@ pub(super) async fn unchanged<'a>(
     if !seen.is_given() {
         return Ok(alone);
     }
-    let records = service(app)?.records(&caller.tenant, owner).await?;
+    let records = service(app)?.views.records(&caller.tenant, owner).await?;
     // As the service finds it: by its id or the beginning of it.
     let keys = || records.iter().map(|(key, _)| key);
     let mut begin = keys().filter(|key| !id.is_empty() && key.id.starts_with(id));

@@ -6,9 +6,9 @@ use axum::extract::State;
 use loreloom_core::ids::{ChatId, PrefixHash};
 use loreloom_memory::{
     cycle::Demand,
-    model_test::{self, Tried},
-    service::{Asked, DemandError, RecapError, Who},
-    timeline::Timeline,
+    model_test::{self, TrialRun},
+    service::{DemandError, MemoryModel, RecapError, Who},
+    timeline::EntityTimeline,
 };
 use loreloom_ports::{ModelError, Owner};
 use loreloom_ports::{RecordKey, RecordKind};
@@ -40,9 +40,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 }
 
 /// The model that memory asks.
-fn asked(app: &App) -> Result<Asked, Problem> {
+fn asked(app: &App) -> Result<MemoryModel, Problem> {
     let none = || Problem::new(Code::SwitchedOff, "no model is set that memory could ask");
-    service(app)?.asked().ok_or_else(none)
+    service(app)?.models.current().ok_or_else(none)
 }
 
 /// Whose timeline.
@@ -63,18 +63,18 @@ struct TimelineParams {
 #[utoipa::path(
     get, path = "/chats/{chat}/timeline", tag = "memory",
     params(("chat" = String, Path, description = "The chat's id"), TimelineParams),
-    responses((status = 200, body = Timeline))
+    responses((status = 200, body = EntityTimeline))
 )]
 async fn timeline(
     State(app): State<App>,
     caller: Caller,
     Path(chat): Path<String>,
     Query(params): Query<TimelineParams>,
-) -> Result<Json<Timeline>, Problem> {
+) -> Result<Json<EntityTimeline>, Problem> {
     let (memory, chat) = (service(&app)?, ChatId(chat));
     let path = items(&app, &caller, &chat, params.at).await?;
     let who = params.who.as_deref().map(Who::named).unwrap_or_default();
-    let told = memory.timeline(&caller.tenant, &chat, &path, &who, &params.name).await?;
+    let told = memory.search.timeline(&caller.tenant, &chat, &path, &who, &params.name).await?;
     let unknown = || {
         let detail = format!("nothing is remembered of `{}`", params.name);
         Problem::new(Code::NotFound, detail).with(params.name.clone())
@@ -120,12 +120,12 @@ async fn recap(
         return Err(Problem::value("messages", "must be from 1 to 500", messages));
     }
     caller.chat(&app, &chat).await?;
-    let away_hours = memory.away(&caller.tenant, &chat).await?;
+    let away_hours = memory.recaps.away(&caller.tenant, &chat).await?;
     if body.if_away && away_hours.is_none() {
         return Ok(Json(RecapView { recap: None, away_hours }));
     }
     let asked = asked(&app)?;
-    let recap = memory.recap(&caller.tenant, &chat, messages, asked.backend().model).await?;
+    let recap = memory.recaps.recap(&caller.tenant, &chat, messages, asked.backend().model).await?;
     Ok(Json(RecapView { recap, away_hours }))
 }
 
@@ -204,7 +204,7 @@ async fn now(
     };
     let who = Who::named(&body.character);
     let asked = asked(&app)?;
-    let done = memory.demand(&caller.tenant, &chat, &who, demand, asked.backend()).await?;
+    let done = memory.demands.run(&caller.tenant, &chat, &who, demand, asked.backend()).await?;
     if let Some(write) = &done.write {
         let happened = Happened::Memory { write: write.to_string() };
         app.events.tell(&caller.tenant, happened);
@@ -217,7 +217,7 @@ async fn now(
 #[derive(Debug, Serialize, ToSchema)]
 struct TriedView {
     /// The trials, in the order they were run.
-    items: Vec<Tried>,
+    items: Vec<TrialRun>,
 }
 
 /// Tries out whether the model that is set can do memory's work. Stores nothing.
@@ -264,7 +264,7 @@ async fn put(
 ) -> Result<Json<MemoryWrote>, Problem> {
     let _alone = unchanged(&app, &caller, (&body.owner, &id), &seen).await?;
     let key = RecordKey::named(body.tier, &id);
-    let write = service(&app)?.put(&caller.tenant, &body.owner, key, body.fields).await?;
+    let write = service(&app)?.edits.put(&caller.tenant, &body.owner, key, body.fields).await?;
     Ok(wrote(&app, &caller, &write, Some(id)))
 }
 
@@ -291,7 +291,8 @@ async fn merge_entities(
     Json(body): Json<MergeEntitiesBody>,
 ) -> Result<Json<MemoryWrote>, Problem> {
     let MergeEntitiesBody { owner, source, target } = body;
-    let write = service(&app)?.merge_entities(&caller.tenant, &owner, &source, &target).await?;
+    let write =
+        service(&app)?.edits.merge_entities(&caller.tenant, &owner, &source, &target).await?;
     Ok(wrote(&app, &caller, &write, None))
 }
 
@@ -328,7 +329,8 @@ async fn pin_thread(
     let told = Owner::Chat(chat.clone());
     let _alone = unchanged(&app, &caller, (&told, &thread), &seen).await?;
     let owner = Owner::Character(body.character.into());
-    let write = memory.pin_thread(&caller.tenant, &chat, &owner, &thread, body.pinned).await?;
+    let write =
+        memory.edits.pin_thread(&caller.tenant, &chat, &owner, &thread, body.pinned).await?;
     Ok(wrote(&app, &caller, &write, Some(thread)))
 }
 

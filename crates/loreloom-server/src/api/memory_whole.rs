@@ -32,7 +32,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     responses((status = 200, description = "An archive, as `POST /memory/import` reads it", body = Object))
 )]
 async fn export(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Problem> {
-    let archive = service(&app)?.export(&caller.tenant).await?;
+    let archive = service(&app)?.exchange.export(&caller.tenant).await?;
     Ok(Json(serde_json::to_value(archive).unwrap_or_default()))
 }
 
@@ -59,10 +59,11 @@ async fn import(
     let chat = params.chat.map(ChatId);
     if let Some(group) = params.group {
         let chat = chat.ok_or(ExchangeError::NoChat)?;
-        let new = service(&app)?.import_group(&caller.tenant, &value, &group, &chat).await?;
+        let new =
+            service(&app)?.exchange.import_group(&caller.tenant, &value, &group, &chat).await?;
         return Ok(Json(ImportedMemory { new: usize::from(new.is_some()) }));
     }
-    let taken = service(&app)?.import_any(&caller.tenant, value, chat.as_ref()).await?;
+    let taken = service(&app)?.exchange.import_any(&caller.tenant, value, chat.as_ref()).await?;
     Ok(Json(ImportedMemory { new: taken.new_writes() }))
 }
 
@@ -101,7 +102,7 @@ async fn begin_scratch(
 ) -> Result<Json<ScratchView>, Problem> {
     let chat = ChatId(chat);
     let path = items(&app, &caller, &chat, None).await?;
-    service(&app)?.begin_scratch(&caller.tenant, &chat, &path).await?;
+    service(&app)?.read_only.begin(&caller.tenant, &chat, &path).await?;
     let from = path.last().map(|item| item.prefix);
     Ok(Json(ScratchView { open: true, from, job: None }))
 }
@@ -134,9 +135,9 @@ async fn end_scratch(
     let (mut from, mut job) = (None, None);
     if params.keep {
         let who: Vec<Who> = params.character.as_deref().map(Who::named).into_iter().collect();
-        job = memory.keep_scratch(&caller.tenant, &chat, &who).await?.map(|job| job.0);
+        job = memory.read_only.keep(&caller.tenant, &chat, &who).await?.map(|job| job.0);
     } else {
-        from = Some(memory.drop_scratch(&caller.tenant, &chat).await?);
+        from = Some(memory.read_only.discard(&caller.tenant, &chat).await?);
     }
     Ok(Json(ScratchView { open: false, from, job }))
 }
@@ -170,7 +171,7 @@ async fn catch_up(
     let chat = ChatId(chat);
     caller.chat(&app, &chat).await?;
     let who = [Who::named(&body.character)];
-    let job = service(&app)?.catch_up(&caller.tenant, &chat, &who).await?;
+    let job = service(&app)?.planner.catch_up(&caller.tenant, &chat, &who).await?;
     let no_model = || Problem::new(Code::SwitchedOff, "no model is set that could read a chat");
     let job = job.ok_or_else(no_model)?;
     let happened = Happened::Job { job: job.0, state: "waiting".to_owned() };

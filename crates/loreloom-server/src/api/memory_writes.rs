@@ -3,7 +3,7 @@
 use axum::extract::State;
 use loreloom_core::ids::{ChatId, MessageId};
 use loreloom_memory::{
-    record::Kind,
+    record::MemoryKind,
     service::{NewMemory, Since},
 };
 use loreloom_ports::MemoryWriteId;
@@ -59,7 +59,7 @@ struct NewRecord {
     owner: Owner,
     /// What it is about.
     #[serde(default)]
-    kind: Kind,
+    kind: MemoryKind,
     /// What to remember.
     content: String,
     /// 1 (minor) to 3 (vital).
@@ -89,7 +89,7 @@ async fn add(
         importance: new.importance,
         receipts: new.receipts,
     };
-    let (key, write) = service(&app)?.add(&caller.tenant, &new.owner, memory).await?;
+    let (key, write) = service(&app)?.edits.add(&caller.tenant, &new.owner, memory).await?;
     Ok(wrote(&app, &caller, &write, Some(key.id)))
 }
 
@@ -121,7 +121,7 @@ async fn edit(
     Json(patch): Json<RecordPatch>,
 ) -> Result<Json<MemoryWrote>, Problem> {
     let _alone = unchanged(&app, &caller, (&patch.owner, &id), &seen).await?;
-    let write = service(&app)?.edit(&caller.tenant, &patch.owner, &id, patch.set).await?;
+    let write = service(&app)?.edits.edit(&caller.tenant, &patch.owner, &id, patch.set).await?;
     Ok(wrote(&app, &caller, &write, Some(id)))
 }
 
@@ -194,10 +194,10 @@ async fn act(
     let _alone = unchanged(&app, &caller, (owner, &id), &seen).await?;
     let from = body.from.map(|from| Since { chat: from.chat, message: from.message });
     let write = match body.deed {
-        MemoryDeed::Pin => memory.pin(tenant, owner, &id, true).await?,
-        MemoryDeed::Unpin => memory.pin(tenant, owner, &id, false).await?,
-        MemoryDeed::Retire => memory.retire_from(tenant, owner, &id, from.as_ref()).await?,
-        MemoryDeed::Restore => memory.restore(tenant, owner, &id).await?,
+        MemoryDeed::Pin => memory.edits.pin(tenant, owner, &id, true).await?,
+        MemoryDeed::Unpin => memory.edits.pin(tenant, owner, &id, false).await?,
+        MemoryDeed::Retire => memory.edits.retire_from(tenant, owner, &id, from.as_ref()).await?,
+        MemoryDeed::Restore => memory.edits.restore(tenant, owner, &id).await?,
     };
     Ok(wrote(&app, &caller, &write, Some(id)))
 }
@@ -225,7 +225,7 @@ async fn merge(
     Json(body): Json<MergeBody>,
 ) -> Result<Json<MemoryWrote>, Problem> {
     let MergeBody { owner, ids, content } = body;
-    let (key, write) = service(&app)?.merge(&caller.tenant, &owner, &ids, &content).await?;
+    let (key, write) = service(&app)?.edits.merge(&caller.tenant, &owner, &ids, &content).await?;
     Ok(wrote(&app, &caller, &write, Some(key.id)))
 }
 
@@ -251,9 +251,9 @@ async fn forget(
     let memory = service(&app)?;
     let owner = body.and_character.map(|name| Owner::Character(name.into()));
     let write = match (&body.chat, &owner) {
-        (Some(chat), Some(owner)) => memory.fresh_start(&caller.tenant, chat, owner).await?,
-        (Some(chat), None) => memory.forget_chat(&caller.tenant, chat).await?,
-        (None, Some(owner)) => memory.forget_character(&caller.tenant, owner).await?,
+        (Some(chat), Some(owner)) => memory.edits.fresh_start(&caller.tenant, chat, owner).await?,
+        (Some(chat), None) => memory.edits.forget_chat(&caller.tenant, chat).await?,
+        (None, Some(owner)) => memory.edits.forget_character(&caller.tenant, owner).await?,
         (None, None) => {
             return Err(Problem::value("chat", "must be given, or `and_character`", "neither"));
         }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Method, header::CONTENT_TYPE};
 use loreloom_core::ids::ConnectionId;
-use loreloom_memory::model_test::Trial;
+use loreloom_memory::model_test::ModelTrial;
 use loreloom_ports::{Upstream, UpstreamCall, UpstreamError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ struct TrialBody {
     model: Option<String>,
     /// The trial.
     #[schema(value_type = String)]
-    trial: Trial,
+    trial: ModelTrial,
 }
 
 /// How a model did.
@@ -43,7 +43,7 @@ struct TrialBody {
 struct TrialView {
     /// The trial.
     #[schema(value_type = String)]
-    trial: Trial,
+    trial: ModelTrial,
     /// The model that was asked.
     model: String,
     /// Whether what it found is enough.

@@ -6,7 +6,7 @@
 use crate::past::again::AgainError;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
-use loreloom_memory::service::{ByHandError, ExchangeError, ScratchError};
+use loreloom_memory::service::{EditError, ExchangeError, ReadOnlyError};
 use loreloom_ports::{MemoryError, StoreError};
 use serde::Serialize;
 use serde_json::Value;
@@ -339,20 +339,20 @@ impl From<MemoryError> for Problem {
     }
 }
 
-impl From<ByHandError> for Problem {
-    fn from(error: ByHandError) -> Self {
+impl From<EditError> for Problem {
+    fn from(error: EditError) -> Self {
         match error {
-            ByHandError::NoRecord { ref id, .. } => {
+            EditError::NoRecord { ref id, .. } => {
                 Self::new(Code::NotFound, error.to_string()).with(id.clone())
             }
-            ByHandError::NoWrite { ref id } => {
+            EditError::NoWrite { ref id } => {
                 Self::new(Code::NotFound, error.to_string()).with(id.0.clone())
             }
-            ByHandError::Undone { .. } => Self::new(Code::Conflict, error.to_string()),
-            ByHandError::Field { .. } | ByHandError::Empty | ByHandError::TooFew { .. } => {
+            EditError::Undone { .. } => Self::new(Code::Conflict, error.to_string()),
+            EditError::Field { .. } | EditError::Empty | EditError::TooFew { .. } => {
                 Self::new(Code::WrongValue, error.to_string())
             }
-            ByHandError::Memory(error) => error.into(),
+            EditError::Memory(error) => error.into(),
         }
     }
 }
@@ -374,15 +374,15 @@ impl From<ExchangeError> for Problem {
     }
 }
 
-impl From<ScratchError> for Problem {
-    fn from(error: ScratchError) -> Self {
+impl From<ReadOnlyError> for Problem {
+    fn from(error: ReadOnlyError) -> Self {
         match error {
-            ScratchError::Open { .. } | ScratchError::None { .. } => {
+            ReadOnlyError::Open { .. } | ReadOnlyError::None { .. } => {
                 Self::new(Code::Conflict, error.to_string())
             }
-            ScratchError::ByHand(error) => error.into(),
-            ScratchError::Memory(error) => error.into(),
-            ScratchError::Story(error) => error.into(),
+            ReadOnlyError::Edit(error) => error.into(),
+            ReadOnlyError::Memory(error) => error.into(),
+            ReadOnlyError::Story(error) => error.into(),
         }
     }
 }

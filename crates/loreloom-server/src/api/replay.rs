@@ -84,8 +84,8 @@ async fn begin(
     };
     let with = match &body.patch {
         Some(patch) => {
-            let shelf = patch.over(app.lore.current().shelf(), Some("patch"))?;
-            Comparison::NowAnd(Arc::new(shelf))
+            let source = patch.over(app.lore.current().library_source(), Some("patch"))?;
+            Comparison::NowAnd(Arc::new(source))
         }
         None => Comparison::ThenAndNow,
     };

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use loreloom_core::{chat::Role, rules::Rules};
 use loreloom_memory::{
-    inject::{Placement, Position, Slot, SlotChanges, Standing},
+    inject::{MemorySlot, SlotChanges, SlotPlacement, SlotPosition, SlotState},
     settings::Settings,
 };
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ struct Effective {
 struct SlotView {
     /// The slot, as `memory` in `set` names it.
     #[schema(value_type = String)]
-    slot: Slot,
+    slot: MemorySlot,
     /// What prompts and reports call it.
     name: &'static str,
     /// What it may take, in tokens; none for a slot without a budget of its own.
@@ -62,7 +62,7 @@ struct SlotView {
     /// `IN_PROMPT` with the card, `IN_CHAT` so many messages from its end, or `BEFORE` the
     /// main prompt.
     #[schema(value_type = String)]
-    position: Position,
+    position: SlotPosition,
     /// How deep, inside the chat.
     depth: u32,
     /// In whose words.
@@ -78,7 +78,7 @@ struct UsualSlot {
     budget: Option<u32>,
     /// Where it stands.
     #[schema(value_type = String)]
-    position: Position,
+    position: SlotPosition,
     /// How deep, inside the chat.
     depth: u32,
     /// In whose words.
@@ -88,13 +88,13 @@ struct UsualSlot {
 impl SlotView {
     /// The slots as they stand, each with how it was started.
     fn all(own: &Settings, changes: &SlotChanges) -> Vec<Self> {
-        let now = Standing::all(&changes.over(own)).into_iter();
-        now.zip(Standing::all(own)).map(|(now, usual)| Self::of(&now, &usual)).collect()
+        let now = SlotState::all(&changes.over(own)).into_iter();
+        now.zip(SlotState::all(own)).map(|(now, usual)| Self::of(&now, &usual)).collect()
     }
 
-    fn of(standing: &Standing, usual: &Standing) -> Self {
-        let Standing { slot, name, budget, place } = *standing;
-        let Placement { position, depth, role } = place;
+    fn of(standing: &SlotState, usual: &SlotState) -> Self {
+        let SlotState { slot, name, budget, place } = *standing;
+        let SlotPlacement { position, depth, role } = place;
         Self {
             slot,
             name,
@@ -156,7 +156,7 @@ async fn view(app: &App, caller: &Caller) -> Result<Tagged<SettingsView>, Proble
     let contents = StoredBooks { desk, tenant: &caller.tenant }.contents().await?;
     let live = app.settings.now();
     let deadline = live.weaving.deadline.as_millis();
-    let own = app.memory.as_ref().map(|memory| &memory.options().settings);
+    let own = app.memory.as_ref().map(|memory| &memory.options.settings);
     let memory = own.map(|own| live.slots.over(own));
     let body = SettingsView {
         revision: contents.revision,

@@ -3,12 +3,12 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use loreloom_core::{
+    cache_placement::Provider,
     chat::{GenerationType, Text},
     ids::{ChatId, PrefixHash},
     place::{Injection, Provenance},
     prompt::PromptMessage,
     report::BudgetUse,
-    stable::Provider,
     tokens::TokenCounter,
     units::{Timestamp, Tokens},
 };

@@ -6,7 +6,7 @@ use crate::past::again::{Again, as_stored};
 use axum::extract::State;
 use loreloom_core::{
     ids::{ChatId, EntryId, LibraryVersion},
-    library::{Attachment, Shelf},
+    library::{Attachment, LibrarySource},
     notebook,
     place::Provenance,
     replay::{TurnChange, TurnLine, compare},
@@ -118,7 +118,7 @@ struct AsSpeaker {
 
 /// Lore to decide a turn with.
 struct Chosen {
-    shelf: Shelf,
+    source: LibrarySource,
     /// Whom today's books follow; without it the turn's own books are as they were.
     followed: Option<Arc<Lore>>,
 }
@@ -131,25 +131,25 @@ impl Chosen {
         version: LibraryVersion,
     ) -> Result<Self, Problem> {
         let now = app.lore.current();
-        let (shelf, followed) = match (body.run, body.books) {
+        let (source, followed) = match (body.run, body.books) {
             (Some(run), _) => {
                 let run = replay::run(app, caller, run)?;
-                (run.shelf().clone(), Some(Arc::clone(run.lore())))
+                (run.library_source().clone(), Some(Arc::clone(run.lore())))
             }
-            (None, PreviewBooks::Now) => (now.shelf().clone(), Some(now)),
+            (None, PreviewBooks::Now) => (now.library_source().clone(), Some(now)),
             (None, PreviewBooks::Then) => {
                 let unknown =
                     || Problem::new(Code::Conflict, "the books of the turn were not kept");
-                let mut shelf = shelf_of(app, caller, version).await?.ok_or_else(unknown)?;
+                let mut source = shelf_of(app, caller, version).await?.ok_or_else(unknown)?;
                 // What is changed are the rules that work now.
-                shelf.rules = now.rules().clone();
+                source.rules = now.rules().clone();
                 let is_todays = now.library().version() == version;
-                (shelf, (body.speaker.is_some() && is_todays).then_some(now))
+                (source, (body.speaker.is_some() && is_todays).then_some(now))
             }
         };
         let PreviewBody { entries, without, rules, .. } = body;
         let patch = LorePatch { entries, without, rules };
-        Ok(Self { shelf: patch.over(&shelf, None)?, followed })
+        Ok(Self { source: patch.over(&source, None)?, followed })
     }
 
     /// The books that are active for a turn, where they are not those of its day.
@@ -232,8 +232,8 @@ fn decided(
     if let Some(attachments) = chosen.attachments(past) {
         input.attachments = Some(attachments);
     }
-    let library = chosen.shelf.compile();
-    let again = Again::decide(past, &input, &library, &chosen.shelf.rules, counter)?;
+    let library = chosen.source.compile();
+    let again = Again::decide(past, &input, &library, &chosen.source.rules, counter)?;
     let titles = |source: &Provenance| match source {
         Provenance::Lore { entry, .. } => library.title(entry).unwrap_or_default().to_owned(),
         Provenance::AuthorsNote => "authors_note".to_owned(),
@@ -305,10 +305,10 @@ async fn shelf_of(
     app: &App,
     caller: &Caller,
     version: LibraryVersion,
-) -> Result<Option<Shelf>, Problem> {
+) -> Result<Option<LibrarySource>, Problem> {
     let lore = app.lore.current();
     if lore.library().version() == version {
-        return Ok(Some(lore.shelf().clone()));
+        return Ok(Some(lore.library_source().clone()));
     }
     Ok(app.store.library(&caller.tenant, version).await?)
 }

@@ -12,7 +12,7 @@ use loreloom_core::{
     prompt::PromptMessage,
     replay::{TurnChange, TurnLine, compare},
     report::{
-        BudgetUse, Outcome, Report, Standing, TurnFacts, Verdict, VerdictClass, Warning, words,
+        BudgetUse, KeptPlace, Outcome, Report, TurnFacts, Verdict, VerdictClass, Warning, words,
     },
     units::{Timestamp, Tokens},
 };
@@ -124,7 +124,7 @@ impl Counts {
         let mut counts = Self::default();
         for verdict in verdicts {
             *match verdict.class() {
-                VerdictClass::Woven => &mut counts.woven,
+                VerdictClass::Decision => &mut counts.woven,
                 VerdictClass::Lingering => &mut counts.lingering,
                 VerdictClass::Cut => &mut counts.cut,
                 VerdictClass::Near => &mut counts.near,
@@ -250,7 +250,7 @@ struct VerdictRow {
     /// The tokens of its text, if it is in the prompt.
     tokens: Option<Tokens>,
     /// Where its text stands for the sake of the prompt cache.
-    stands: Option<Standing>,
+    stands: Option<KeptPlace>,
 }
 
 impl VerdictRow {
@@ -348,7 +348,7 @@ async fn verdicts(
 /// Nearest to firing first; what is in the prompt comes last.
 fn order(verdict: &Verdict) -> (u8, u8, String, String) {
     let there = match verdict.class() {
-        VerdictClass::Woven => 2,
+        VerdictClass::Decision => 2,
         VerdictClass::Lingering => 1,
         VerdictClass::Cut | VerdictClass::Near | VerdictClass::Rule | VerdictClass::NoMatch => 0,
     };
@@ -376,7 +376,7 @@ struct Proof {
 #[derive(Debug, Serialize, ToSchema)]
 struct FixView {
     /// What to change, in order.
-    changes: Vec<explain::Change>,
+    changes: Vec<explain::FixChange>,
     /// The same in English.
     words: Vec<String>,
 }
@@ -432,7 +432,7 @@ async fn proof(
         text,
         spans: spans.collect(),
     };
-    if proof.verdict.class != VerdictClass::Woven {
+    if proof.verdict.class != VerdictClass::Decision {
         let fix = app.past.explain(std::sync::Arc::clone(&looked), entry).await;
         proof.fix = fix.map(|fix| FixView {
             words: fix.changes.iter().map(explain::words).collect(),

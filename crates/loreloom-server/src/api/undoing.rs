@@ -103,7 +103,7 @@ async fn undo(
         }
         UndoTarget::Memory(write) => {
             let memory = app.memory.as_ref().ok_or_else(no_memory)?;
-            let made = memory.undo(&caller.tenant, &write).await?;
+            let made = memory.edits.undo(&caller.tenant, &write).await?;
             let happened = Happened::Memory { write: made.to_string() };
             app.events.tell(&caller.tenant, happened);
             of_memory(&made)

@@ -8,8 +8,8 @@ use axum::{
 };
 use http::StatusCode;
 use loreloom_core::{
+    dialects::vault::{Note, Selecting, Setup, inspect_setup},
     units::Tokens,
-    vault::{Note, Selecting, Setup, inspect_setup},
 };
 use loreloom_ports::Change;
 use serde::{Deserialize, Serialize};
@@ -88,7 +88,7 @@ async fn view(app: &App, caller: &Caller) -> Result<VaultsView, Problem> {
             let tokens = vault.find(&note.id()).map(|ix| vault.tokens(ix, counter.as_ref()));
             (note.vault.clone(), tokens.unwrap_or_default())
         };
-        lore.shelf().notes.iter().map(counted).collect()
+        lore.library_source().notes.iter().map(counted).collect()
     });
     let failed = |error: tokio::task::JoinError| Problem::new(Code::Failed, error.to_string());
     let counted: Vec<(String, Tokens)> = counting.await.map_err(failed)?;
@@ -296,7 +296,7 @@ fn setup(app: &App) -> Setup {
     let selects = lore.rules().vault.selection.is_some();
     let has = |title: &str| {
         let title = title.to_lowercase();
-        lore.shelf().notes.iter().any(|note| note.title.to_lowercase() == title)
+        lore.library_source().notes.iter().any(|note| note.title.to_lowercase() == title)
     };
     let choosing = app.turns.choosing.as_ref().filter(|one| selects && one.is_employed());
     Setup {

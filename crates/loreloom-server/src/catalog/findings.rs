@@ -2,8 +2,8 @@
 
 use loreloom_core::{
     book::{self, BookFindingKind},
+    dialects::vault::{Issue, IssueKind, Severity, inspect_use},
     ids::EntryId,
-    vault::{Issue, IssueKind, Severity, inspect_use},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
@@ -51,7 +51,7 @@ pub(crate) fn lint(lore: &Lore) -> Vec<LintFinding> {
         code: finding.kind.code().to_owned(),
         parameters: serde_json::to_value(&finding.kind).unwrap_or_default(),
     });
-    let notes: Vec<_> = lore.shelf().notes.iter().map(|note| (**note).clone()).collect();
+    let notes: Vec<_> = lore.library_source().notes.iter().map(|note| (**note).clone()).collect();
     let issues = inspect_use(&notes, &lore.rules().vault);
     books.chain(issues.into_iter().map(|issue| LintFinding::of(lore, issue))).collect()
 }
@@ -72,7 +72,8 @@ impl LintFinding {
     pub(crate) fn of(lore: &Lore, issue: Issue) -> Self {
         let parameters = serde_json::to_value(&issue.kind).unwrap_or_default();
         let vault = parameters["vault"].as_str().unwrap_or_default();
-        let mut titled = lore.shelf().notes.iter().filter(|note| note.title == issue.title);
+        let mut titled =
+            lore.library_source().notes.iter().filter(|note| note.title == issue.title);
         let first = titled.next();
         let mut entries: Vec<EntryId> = first.iter().map(|note| note.id()).collect();
         // Issues know notes by title: only this one is about all that have it.

@@ -13,11 +13,11 @@ mod makers;
 
 use loreloom_core::{
     book::{Entry, Position},
+    dialects::vault::Note,
     digest::Hasher,
     ids::{BookId, EntryId},
     library::Dialect,
     tokens::TokenCounter,
-    vault::Note,
 };
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -12,7 +12,7 @@ mod tokenizer_setting;
 
 use std::{borrow::Cow, str::FromStr, time::Duration};
 
-use loreloom_core::stable::{PROVIDERS, Provider};
+use loreloom_core::cache_placement::{PROVIDERS, Provider};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use utoipa::ToSchema;
 

@@ -4,7 +4,7 @@
 //! cost: not one of 0. What a provider really charges is on its bill; these are estimates with
 //! the tokens that were counted here.
 
-use loreloom_core::stable::{Bill, Provider};
+use loreloom_core::cache_placement::{Bill, Provider};
 use serde::Serialize;
 use utoipa::ToSchema;
 

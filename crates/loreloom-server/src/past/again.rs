@@ -2,6 +2,8 @@
 
 use loreloom_core::{
     assemble::Assembled,
+    cache_placement::{Canvas, LoreSources},
+    engine::{self, Decision, EngineInput},
     explain::{Case, Fix, explain},
     ids::EntryId,
     library::Library,
@@ -10,10 +12,8 @@ use loreloom_core::{
     prompt::PromptMessage,
     report::Verdict,
     rules::Rules,
-    stable::{Canvas, LoreSources},
     tokens::TokenCounter,
     turn::{Instruments, Transcript, TurnCache, TurnInput},
-    weave::{self, Woven},
 };
 use loreloom_recognise::layout_of;
 
@@ -24,7 +24,7 @@ use loreloom_ports::history::travel::Revisited;
 #[derive(Debug)]
 pub struct Again {
     /// What was decided.
-    pub woven: Woven,
+    pub woven: Decision,
     /// The prompt.
     pub messages: Vec<PromptMessage>,
     /// The verdicts of all entries.
@@ -61,11 +61,14 @@ impl Again {
     ) -> Result<Self, AgainError> {
         let transcript = Transcript::of(&past.path, rules.world_info.include_names);
         let turn = input.turn(&past.path, &transcript);
-        let roster = input.roster(library, rules);
+        let active = input.active_entries(library, rules);
         let (mut dice, mut cache) = (turn.dice(), TurnCache::default());
         prepare(&mut cache);
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-        let mut woven = weave::weave(library, &roster, &turn, &past.state, rules, &mut instruments);
+        let mut woven = engine::decide(
+            &EngineInput { library, active: &active, turn: &turn, state: &past.state, rules },
+            &mut instruments,
+        );
         recollect(&mut woven, &past.record);
         let prompt = input.seams.unpick(&past.record.prompt);
         let prompt = prompt.ok_or(AgainError::Seams)?;
@@ -74,7 +77,7 @@ impl Again {
             Some(arrangement) => {
                 let canvas = Canvas { prompt: &prompt, layout: &layout, path: &past.path };
                 let scene = input.vault_context.as_ref().unwrap_or(&past.state.vault_context);
-                let sources = LoreSources { library, roster: &roster, scene };
+                let sources = LoreSources { library, active: &active, scene };
                 arrangement.place(canvas, sources, &past.state.ledger, &mut woven).injections()
             }
             None => woven.injections.clone(),
@@ -84,13 +87,9 @@ impl Again {
         plan.tell(&mut woven.report, spans);
         let mut dice = turn.dice();
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-        let verdicts = weave::verdicts(
+        let verdicts = engine::verdicts(
             &woven.report,
-            library,
-            &roster,
-            &turn,
-            &past.state,
-            rules,
+            &EngineInput { library, active: &active, turn: &turn, state: &past.state, rules },
             &mut instruments,
         );
         Ok(Self { woven, messages, verdicts })
@@ -152,7 +151,7 @@ pub fn explained(
     let turn = input.turn(&past.path, &transcript);
     let case = Case {
         library,
-        roster: &input.roster(library, rules),
+        active: &input.active_entries(library, rules),
         turn: &turn,
         state: &past.state,
         rules,
@@ -163,8 +162,8 @@ pub fn explained(
 }
 
 /// What a turn wove, as it was stored.
-pub fn as_stored(record: &TurnRecord) -> Woven {
-    Woven {
+pub fn as_stored(record: &TurnRecord) -> Decision {
+    Decision {
         injections: record.injections.clone(),
         delta: record.delta.clone(),
         report: record.report.clone(),
@@ -173,7 +172,7 @@ pub fn as_stored(record: &TurnRecord) -> Woven {
 }
 
 /// What memory gave to the turn is part of what it was given: it is taken as it was.
-fn recollect(woven: &mut Woven, record: &TurnRecord) {
+fn recollect(woven: &mut Decision, record: &TurnRecord) {
     // What notebooks hold is woven anew from the state; the author's note was told.
     let is_given = |one: &&Injection| match &one.source {
         Provenance::Memory(slot) => !notebook::is_slot(slot),

@@ -3,8 +3,8 @@
 use loreloom_core::{
     chat::{GenerationType, Message},
     ids::{ChatId, TenantId},
-    library::{Attachment, Library, Roster, Shelf},
-    replay::{Event, Loom, Replay, TurnLine, events},
+    library::{ActiveEntries, Attachment, Library, LibrarySource},
+    replay::{Loom, Replay, ReplayEvent, TurnLine, events},
     rules::Rules,
     tokens::TokenCounter,
     turn::TurnInput,
@@ -19,9 +19,9 @@ pub struct StoryRun {
     /// The chat.
     pub chat: ChatId,
     /// What happens in it.
-    pub events: Vec<Event>,
+    pub events: Vec<ReplayEvent>,
     /// The books of its last turn, where they were kept.
-    pub library: Option<Shelf>,
+    pub library: Option<LibrarySource>,
 }
 
 impl StoryRun {
@@ -58,20 +58,26 @@ impl StoryRun {
 
     /// How many turns it has.
     pub fn turns(&self) -> usize {
-        self.events.iter().filter(|event| matches!(event, Event::Turn(_))).count()
+        self.events.iter().filter(|event| matches!(event, ReplayEvent::Turn(_))).count()
     }
 
     /// What is said in it, in order.
     pub fn messages(&self) -> Vec<&Message> {
         let events = self.events.iter();
         events
-            .filter_map(|event| if let Event::Message(said) = event { Some(said) } else { None })
+            .filter_map(
+                |event| if let ReplayEvent::Message(said) = event { Some(said) } else { None },
+            )
             .collect()
     }
 
     /// Runs the chat with the books it was told with.
-    pub fn lines_as_told(&self, shelf: &Shelf, counter: &dyn TokenCounter) -> Vec<TurnLine> {
-        self.run(&shelf.compile(), &shelf.rules, counter, self.events.iter().cloned())
+    pub fn lines_as_told(
+        &self,
+        source: &LibrarySource,
+        counter: &dyn TokenCounter,
+    ) -> Vec<TurnLine> {
+        self.run(&source.compile(), &source.rules, counter, self.events.iter().cloned())
     }
 
     /// Runs the chat with other books, all of them active at every turn.
@@ -91,11 +97,11 @@ impl StoryRun {
         library: &Library,
         rules: &Rules,
         counter: &dyn TokenCounter,
-        active: impl Fn(&TurnInput) -> Option<Vec<Attachment>>,
+        attached: impl Fn(&TurnInput) -> Option<Vec<Attachment>>,
     ) -> Vec<TurnLine> {
         let events = self.events.iter().cloned().map(|mut event| {
-            if let Event::Turn(input) = &mut event {
-                input.attachments = active(input);
+            if let ReplayEvent::Turn(input) = &mut event {
+                input.attachments = attached(input);
             }
             event
         });
@@ -107,10 +113,10 @@ impl StoryRun {
         library: &Library,
         rules: &Rules,
         counter: &dyn TokenCounter,
-        events: impl Iterator<Item = Event>,
+        events: impl Iterator<Item = ReplayEvent>,
     ) -> Vec<TurnLine> {
-        let roster = Roster::all(library, rules.world_info.strategy);
-        let loom = Loom { library, roster: &roster, rules, counter };
+        let active = ActiveEntries::all(library, rules.world_info.strategy);
+        let loom = Loom { library, active: &active, rules, counter };
         Replay::new(self.chat.clone(), loom).run(events)
     }
 }

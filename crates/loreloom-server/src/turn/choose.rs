@@ -11,6 +11,7 @@ use std::{
 };
 
 use loreloom_core::{
+    dialects::vault::Pick,
     ids::ChatId,
     state::StoryState,
     tokens::TokenCounter,
@@ -108,13 +109,12 @@ impl Choosing {
     pub(super) async fn choose(
         &self,
         (lore, counter): (&Lore, &dyn TokenCounter),
-        turn: &Turn<'_>,
+        (turn, open): (&Turn<'_>, &[Pick]),
         state: &StoryState,
         deadline: &Deadline,
     ) -> Option<Selection> {
         let vault = lore.library().vault()?;
         let chooser = self.chooser()?;
-        let candidates = lore.vault_candidates(turn, state, counter)?;
         let chooser = match chooser {
             Ok(chooser) => chooser,
             Err(reason) => return Some(Selection::Failed { reason }),
@@ -122,7 +122,7 @@ impl Choosing {
         let lines = turn.transcript.vault_lines();
         let occurrence = Occurrence {
             vault,
-            candidates: &candidates,
+            candidates: open,
             lines: &lines,
             state: &state.vault,
             using: &lore.rules().vault,

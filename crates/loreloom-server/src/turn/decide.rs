@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use loreloom_core::{
     chat::{Path, Role, Voices},
+    engine::Decision,
     turn::{Near, Transcript, TurnInput},
-    weave::Woven,
 };
 
 use super::Turns;
@@ -19,7 +19,7 @@ pub(crate) struct DecidedTurn {
     pub(crate) input: Box<TurnInput>,
     pub(crate) lore: Arc<Lore>,
     pub(crate) transcript: Transcript,
-    pub(crate) decision: Woven,
+    pub(crate) decision: Decision,
     /// The model that it is sent to.
     pub(crate) line: ModelRoute,
 }
@@ -58,15 +58,17 @@ pub(crate) async fn decide(
     if lore.has_vectors() {
         input.near = Box::pin(near(&lore, &transcript, deadline)).await;
     }
+    let turn = input.turn(&story.path, &transcript);
+    let prepared = lore.prepare_turn(&turn, &story.state, counter.as_ref());
     let asked = turns.choosing.as_ref().filter(|_| !story.preview && !input.dry_run);
-    if let Some(choosing) = asked {
-        let turn = input.turn(&story.path, &transcript);
+    if let Some((choosing, open)) = asked.zip(prepared.open_notes()) {
         let by = (&*lore, counter.as_ref());
-        let selection = Box::pin(choosing.choose(by, &turn, &story.state, deadline)).await;
+        let selection = choosing.choose(by, (&turn, open), &story.state, deadline);
+        let selection = Box::pin(selection).await;
         input.selection = selection;
     }
     let turn = input.turn(&story.path, &transcript);
-    let mut decision = lore.weave(&turn, &story.state, counter.as_ref());
+    let mut decision = lore.finish_turn(prepared, &turn, &story.state, counter.as_ref());
     let authors_note = story.context.note(user_messages(&story.path), counter.as_ref());
     decision.injections.extend(authors_note);
     Box::new(DecidedTurn { story, input, lore, transcript, decision, line })

@@ -27,7 +27,7 @@ use std::{sync::Arc, time::Instant};
 
 use axum::response::Response;
 use loreloom_core::ids::TenantId;
-use loreloom_memory::service::MemoryService;
+use loreloom_memory::service::MemoryServices;
 use loreloom_ports::{ChatModel, Clock, Store};
 use tokio_util::task::TaskTracker;
 
@@ -66,7 +66,7 @@ pub(crate) struct TurnServices {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) lore: Arc<LoreService>,
-    pub(crate) memory: Option<Arc<MemoryService>>,
+    pub(crate) memory: Option<Arc<MemoryServices>>,
     pub(crate) settings: Arc<RuntimeSettings>,
     pub(crate) connections: Arc<ConnectionService>,
     pub(crate) announcements: Announcements,

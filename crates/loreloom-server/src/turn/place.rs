@@ -5,9 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use loreloom_core::{
     assemble::{Assembled, Layout, Plan, Seams},
+    cache_placement::{Arrangement, Canvas, LoreSources, Zone},
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
-    stable::{Arrangement, Canvas, LoreSources, Zone},
 };
 
 use super::{
@@ -147,9 +147,10 @@ impl DecidedTurn {
     ) -> (Vec<Injection>, Vec<Provenance>) {
         let story = &self.story;
         let canvas = Canvas { prompt, layout, path: &story.path };
-        let roster = self.lore.roster(&self.input.turn(&story.path, &self.transcript).cast());
+        let active =
+            self.lore.active_entries(&self.input.turn(&story.path, &self.transcript).cast());
         let scene = self.input.vault_context.as_ref().unwrap_or(&story.state.vault_context);
-        let sources = LoreSources { library: self.lore.library(), roster: &roster, scene };
+        let sources = LoreSources { library: self.lore.library(), active: &active, scene };
         let ledger = &story.state.ledger;
         let planned = arrangement.place(canvas, sources, ledger, &mut self.decision);
         let tail = planned.laid.iter().filter(|laid| laid.zone == Zone::Tail);

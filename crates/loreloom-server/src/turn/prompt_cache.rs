@@ -7,10 +7,10 @@ use std::{
 
 use loreloom_core::{
     assemble::Assembled,
+    cache_placement::{self, CacheMark, StableSettings, TokenMemo},
     ids::ChatId,
     place::Provenance,
     report::CacheUse,
-    stable::{self, Mark, StableSettings, TokenMemo},
 };
 use loreloom_ports::StoreError;
 
@@ -32,16 +32,16 @@ const MOST_CHATS: usize = 64;
 
 /// The last prompt of each chat. Caches know no branches: the prompt that was sent last counts.
 #[derive(Default)]
-pub(crate) struct SentLog(Mutex<VecDeque<(ChatId, stable::Sent)>>);
+pub(crate) struct SentLog(Mutex<VecDeque<(ChatId, cache_placement::Sent)>>);
 
 impl SentLog {
-    fn take(&self, chat: &ChatId) -> Option<stable::Sent> {
+    fn take(&self, chat: &ChatId) -> Option<cache_placement::Sent> {
         let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = log.iter().position(|(one, _)| one == chat)?;
         log.remove(at).map(|(_, sent)| sent)
     }
 
-    fn put(&self, chat: &ChatId, sent: stable::Sent) {
+    fn put(&self, chat: &ChatId, sent: cache_placement::Sent) {
         let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         log.retain(|(one, _)| one != chat);
         log.push_back((chat.clone(), sent));
@@ -57,13 +57,13 @@ pub(super) fn breakpoints(
     placement: &LorePlacement,
     now: impl FnOnce() -> Assembled,
     moving: &[Provenance],
-) -> Vec<Mark> {
+) -> Vec<CacheMark> {
     let provider = match (&line.connection.cache, placement) {
         (Some(provider), LorePlacement::Stable(_)) if provider.breakpoints > 0 => *provider,
         _ => return Vec::new(),
     };
     let mut memo = TokenMemo::new(line.counter.as_ref());
-    stable::measure(&provider, None, &now(), &|one| moving.contains(one), &mut memo).marks
+    cache_placement::measure(&provider, None, &now(), &|one| moving.contains(one), &mut memo).marks
 }
 
 /// Measures how much of its chat's last prompt a prompt keeps. It counts the whole prompt, so only
@@ -82,16 +82,19 @@ pub(super) async fn measure(
     };
     let mut memo = TokenMemo::new(line.counter.as_ref());
     let moves = |one: &Provenance| moving.contains(one);
-    let measured = stable::measure(&provider, before.as_ref(), now, &moves, &mut memo);
+    let measured = cache_placement::measure(&provider, before.as_ref(), now, &moves, &mut memo);
     let marks = measured.marks.clone();
-    turns.sent_log.put(chat, stable::Sent { prompt: now.messages.clone(), marks });
+    turns.sent_log.put(chat, cache_placement::Sent { prompt: now.messages.clone(), marks });
     let prices = line.connection.prices.as_ref();
     let price = prices.map(|prices| prices.of_bill(&measured.bill, &provider));
     Ok(Some(CacheUse { provider: provider.name.to_owned(), measured, price }))
 }
 
 /// The last stored prompt of a chat.
-async fn last_sent(turns: &Turns, chat: &ChatId) -> Result<Option<stable::Sent>, StoreError> {
+async fn last_sent(
+    turns: &Turns,
+    chat: &ChatId,
+) -> Result<Option<cache_placement::Sent>, StoreError> {
     let last = match turns.store.turns(&turns.tenant, chat).await {
         Ok(turns) => turns.last().map(|turn| turn.id),
         Err(StoreError::NoChat { .. }) => None,
@@ -99,7 +102,7 @@ async fn last_sent(turns: &Turns, chat: &ChatId) -> Result<Option<stable::Sent>,
     };
     let Some(last) = last else { return Ok(None) };
     let record = turns.store.turn(&turns.tenant, chat, last).await?;
-    Ok(record.filter(|record| !record.prompt.is_empty()).map(|record| stable::Sent {
+    Ok(record.filter(|record| !record.prompt.is_empty()).map(|record| cache_placement::Sent {
         marks: record.report.cache.map(|cache| cache.measured.marks).unwrap_or_default(),
         prompt: record.prompt,
     }))

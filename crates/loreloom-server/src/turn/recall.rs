@@ -12,7 +12,7 @@ use loreloom_core::{
 use loreloom_memory::{
     inject::SlotChanges,
     presence::characters,
-    service::{MemoryService, TurnAsked, TurnMemory, Who, Withheld},
+    service::{MemoryServices, TurnMemory, TurnRequest, Who, Withheld},
 };
 use loreloom_ports::MemoryError;
 use tokio::{
@@ -40,7 +40,7 @@ pub(crate) enum Recall {
 /// What memory is asked for a turn.
 pub(crate) struct RecallQuestion {
     tenant: TenantId,
-    memory: Arc<MemoryService>,
+    memory: Arc<MemoryServices>,
     path: Arc<Path>,
     speaker: Who,
     group: Vec<String>,
@@ -50,8 +50,8 @@ pub(crate) struct RecallQuestion {
 }
 
 impl RecallQuestion {
-    fn asked(&self) -> TurnAsked<'_> {
-        TurnAsked {
+    fn asked(&self) -> TurnRequest<'_> {
+        TurnRequest {
             tenant: &self.tenant,
             chat: self.path.chat(),
             path: self.path.items(),
@@ -65,7 +65,7 @@ impl RecallQuestion {
     }
 
     async fn answer(&self) -> Result<TurnMemory, MemoryError> {
-        self.memory.for_turn(&self.asked()).await
+        self.memory.recall.for_turn(&self.asked()).await
     }
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn start(
         counter: Arc::clone(&line.counter),
         changes: Arc::clone(&turns.settings.now().slots),
     };
-    if question.memory.is_at_hand(&question.asked()) {
+    if question.memory.recall.is_quick(&question.asked()) {
         return Recall::AtHand(question);
     }
     let runtime = Handle::current();
@@ -141,7 +141,7 @@ pub(crate) async fn recall_with(
     changes: &SlotChanges,
 ) -> Result<TurnMemory, MemoryError> {
     let Some(memory) = &turns.memory else { return Ok(TurnMemory::default()) };
-    let asked = TurnAsked {
+    let asked = TurnRequest {
         tenant: past.tenant,
         chat: past.path.chat(),
         path: past.path.items(),
@@ -152,7 +152,7 @@ pub(crate) async fn recall_with(
         changes: Some(changes),
         counter: past.counter,
     };
-    memory.as_it_would_be(&asked).await
+    memory.recall.preview(&asked).await
 }
 
 /// What memory knows on a path but withholds from a character.
@@ -163,7 +163,7 @@ pub(crate) async fn withheld(
     speaker: &str,
 ) -> Result<Vec<Withheld>, MemoryError> {
     let Some(memory) = &turns.memory else { return Ok(Vec::new()) };
-    memory.withheld(tenant, path.chat(), path.items(), &Who::named(speaker)).await
+    memory.recall.withheld(tenant, path.chat(), path.items(), &Who::named(speaker)).await
 }
 
 /// How much of its budget memory used.

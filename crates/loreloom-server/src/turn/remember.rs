@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use loreloom_core::chat::Path;
-use loreloom_memory::service::{Spoken, Who};
+use loreloom_memory::service::{NewReply, Who};
 
 use super::Turns;
 use super::recent_paths::Track;
@@ -30,13 +30,13 @@ pub(super) async fn remember(turns: &Turns, stored: StoredReply) {
 pub(crate) async fn tell_memory(turns: &Turns, path: &Path, who: Who) {
     let Some(memory) = &turns.memory else { return };
     let speakers = [who];
-    let spoken = Spoken {
+    let spoken = NewReply {
         tenant: &turns.tenant,
         chat: path.chat(),
         path: path.items(),
         speakers: &speakers,
     };
-    if let Err(error) = memory.after_reply(&spoken).await {
+    if let Err(error) = memory.planner.after_reply(&spoken).await {
         tracing::warn!(%error, "memory did not take the reply");
     }
 }

@@ -8,10 +8,10 @@ use std::{
 
 use loreloom_core::{
     chat::{Path, PathItem},
+    engine::Decision,
     ids::{ChatId, PrefixHash},
     report::Warning,
     turn::TurnInput,
-    weave::Woven,
 };
 use loreloom_memory::service::Who;
 use loreloom_ports::{
@@ -186,7 +186,7 @@ pub(crate) async fn commit(
     let TurnStory { path, state, stated, card, .. } = *story;
     let (who, generation) = (recall::speaker(&input, &card), input.generation);
     let input = DecidedTurn::stored_input(*input, &lore, &path, &line);
-    let Woven { injections, mut delta, mut report, .. } = decision;
+    let Decision { injections, mut delta, mut report, .. } = decision;
     let context = stated.after(&state.context);
     delta.context = (context != state.context).then_some(context);
     report.cache = measure(turns, path.chat(), &line, &sent, &moving).await?;

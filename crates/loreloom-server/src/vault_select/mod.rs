@@ -16,15 +16,15 @@ use std::{
 
 use loreloom_core::{
     chat::Role,
+    dialects::vault::{
+        Lines, Manifest, ManifestStyle, ManifestWords, Note, NoteChoice, Occasion, Pick,
+        SelectFrom, SummaryMode, Vault, VaultState, answer_schema, closest_title, manifest,
+        normalise, parse_truncated, question,
+    },
     prompt::PromptMessage,
     rules::VaultUse,
     tokens::TokenCounter,
     turn::{Selection, StillHolds},
-    vault::{
-        Choice, Lines, Manifest, ManifestStyle, ManifestWords, Note, Occasion, Pick, SelectFrom,
-        SummaryMode, Vault, VaultState, answer_schema, closest_title, is_new, manifest, normalise,
-        parse_truncated, question,
-    },
 };
 use tokio::time::timeout;
 
@@ -107,7 +107,7 @@ struct LastAnswer {
     manifest: String,
     titles: Vec<String>,
     chat: Vec<String>,
-    choices: Vec<Choice>,
+    choices: Vec<NoteChoice>,
 }
 
 /// The notes of a turn as they are shown to the model.
@@ -183,7 +183,7 @@ impl Selector {
         let hidden = turn.using.rules.quirks.hidden_use_depth;
         ShownNotes {
             manifest: self.manifest(turn, notes.iter()),
-            chat: turn.lines.told(self.rules.depth, hidden),
+            chat: turn.lines.with_roles(self.rules.depth, hidden),
             notes,
         }
     }
@@ -202,13 +202,13 @@ impl Selector {
             show_carried: false,
             count_left_out_as_forced: false,
         };
-        manifest(notes, is_new(turn.lines.len(), own), turn.state, own, style)
+        manifest(notes, own.is_new_chat(turn.lines.len()), turn.state, own, style)
     }
 
     /// What the model is asked about a manifest.
     fn request(&self, turn: Occurrence<'_>, manifest: &Manifest, chat: &[String]) -> ChatRequest {
         let Occurrence { vault, lines, using, .. } = turn;
-        let is_new = is_new(lines.before_reply(), &using.rules);
+        let is_new = using.rules.is_new_chat(lines.before_reply());
         let all = || vault.entries().map(|ix| vault.note(ix));
         let seeds: Vec<&str> = all()
             .filter(|note| note.kind.seed && is_new)
@@ -237,7 +237,11 @@ impl Selector {
 
     /// The answer before, if it still holds. What the model itself said last is no reason to
     /// ask again.
-    fn kept(&self, turn: Occurrence<'_>, shown: &ShownNotes) -> Option<(Vec<Choice>, StillHolds)> {
+    fn kept(
+        &self,
+        turn: Occurrence<'_>,
+        shown: &ShownNotes,
+    ) -> Option<(Vec<NoteChoice>, StillHolds)> {
         let last = self.last();
         let last = last.as_ref()?;
         let from_all = turn.using.selection.is_some_and(|rules| rules.from == SelectFrom::Vault);
@@ -255,7 +259,8 @@ impl Selector {
         } else {
             return None;
         };
-        let is_open = |choice: &&Choice| shown.notes.iter().any(|note| note.title == choice.title);
+        let is_open =
+            |choice: &&NoteChoice| shown.notes.iter().any(|note| note.title == choice.title);
         Some((last.choices.iter().filter(is_open).cloned().collect(), why))
     }
 
@@ -264,11 +269,11 @@ impl Selector {
         model: &dyn ChatModel,
         turn: Occurrence<'_>,
         shown: &ShownNotes,
-    ) -> Result<Vec<Choice>, Failure> {
+    ) -> Result<Vec<NoteChoice>, Failure> {
         let mut open: Vec<&Note> = shown.notes.iter().collect();
         let mut narrowed = None;
         if let Some(at_most) = self.rules.narrow {
-            let is_new = is_new(turn.lines.len(), &turn.using.rules);
+            let is_new = turn.using.rules.is_new_chat(turn.lines.len());
             let (forced, free): (Vec<&Note>, Vec<&Note>) =
                 open.iter().partition(|note| note.is_forced(is_new));
             if let Some(stay) = topics::narrow(model, &free, &shown.chat, at_most).await {
@@ -295,7 +300,7 @@ impl Selector {
         &self,
         model: &dyn ChatModel,
         request: &ChatRequest,
-    ) -> Result<Vec<Choice>, Failure> {
+    ) -> Result<Vec<NoteChoice>, Failure> {
         let mut tries = 0;
         loop {
             let failure = match model.complete(request).await {
@@ -322,11 +327,11 @@ impl Selector {
 
 /// Choices under the titles they mean. Decided here and now, because the turn that is decided
 /// again sees other candidates than the model did.
-fn meant(open: &[&Note], choices: Vec<Choice>) -> Vec<Choice> {
+fn meant(open: &[&Note], choices: Vec<NoteChoice>) -> Vec<NoteChoice> {
     let titles = || open.iter().map(|note| note.title.as_str());
     let meant = choices.into_iter().filter_map(|choice| {
         let (title, _) = closest_title(&choice.title, titles())?;
-        Some(Choice { title: title.to_owned(), ..choice })
+        Some(NoteChoice { title: title.to_owned(), ..choice })
     });
     meant.collect()
 }

@@ -5,8 +5,8 @@
 
 use loreloom_core::{
     chat::Role,
+    dialects::vault::{Cluster, Note, cluster, cluster_manifest, parse_truncated},
     prompt::PromptMessage,
-    vault::{Cluster, Note, cluster, cluster_manifest, parse_truncated},
 };
 use rustc_hash::FxHashSet;
 use serde_json::{Value, json};

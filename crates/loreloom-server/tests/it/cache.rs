@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use loreloom_core::{
     book::{Book, DepthFrom, Entry, Key, Position},
+    cache_placement::{Canvas, LoreSources, Provider, StableSettings, TokenMemo, kept},
     chat::{Path, Role},
     ids::TenantId,
     prompt::PromptMessage,
-    stable::{Canvas, LoreSources, Provider, StableSettings, TokenMemo, kept},
     tokens::ByteEstimate,
 };
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
@@ -180,18 +180,18 @@ async fn a_stored_turn_is_placed_again_to_the_byte() {
         };
         let bare = input.seams.unpick(&record.prompt).unwrap();
         let layout = input.seams.layout.clone().unwrap();
-        let mut woven = loreloom_core::weave::Woven {
+        let mut woven = loreloom_core::engine::Decision {
             injections: record.injections.clone(),
             delta: record.delta.clone(),
             report: record.report.clone(),
             hide_prompts: Vec::new(),
         };
-        woven.delta.ledger = loreloom_core::stable::LedgerDelta::default();
+        woven.delta.ledger = loreloom_core::cache_placement::LedgerDelta::default();
         let canvas = Canvas { prompt: &bare, layout: &layout, path: &path };
         let arrangement = input.arrangement.as_ref().unwrap();
-        let roster = input.roster(lore.library(), lore.rules());
+        let active = input.active_entries(lore.library(), lore.rules());
         let (library, scene) = (lore.library(), &state.vault_context);
-        let sources = LoreSources { library, roster: &roster, scene };
+        let sources = LoreSources { library, active: &active, scene };
         let planned = arrangement.place(canvas, sources, &state.ledger, &mut woven);
         let again = layout.plan(&bare, &planned.injections()).apply(bare);
         assert_eq!(again.messages, record.prompt, "turn {turn}");

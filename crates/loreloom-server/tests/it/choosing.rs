@@ -5,15 +5,15 @@ use std::{sync::Arc, time::Duration};
 
 use loreloom_core::{
     chat::Message,
+    dialects::vault::{Note, OnFailure, SelectionRules},
+    engine::{EngineInput, decide},
     ids::TenantId,
-    library::Shelf,
+    library::LibrarySource,
     report::{Fallback, Outcome, SelectionUse, Served, Stop},
     rules::{Rules, VaultUse},
     state::StoryState,
     tokens::ByteEstimate,
     turn::{Instruments, StillHolds, Transcript, TurnCache},
-    vault::{Note, OnFailure, SelectionRules},
-    weave::weave,
 };
 use loreloom_llm::connection::{Address, Connection, OpenAiModel};
 use loreloom_ports::{StoryStore as _, TurnRecord};
@@ -127,9 +127,9 @@ async fn a_turn_with_a_choice_is_decided_again_alike_without_asking() {
         let (loreloom, chooser, record) = turn(reply, SelectionRules::default()).await;
         let asked = chooser.received().len();
         let tenant = TenantId::local();
-        let shelf = loreloom.store.library(&tenant, record.library).await.unwrap().unwrap();
+        let source = loreloom.store.library(&tenant, record.library).await.unwrap().unwrap();
         let path = loreloom.store.path(&tenant, &record.chat, record.at).await.unwrap();
-        let again = decided_again(&shelf, &record, path.into_iter().map(|node| node.message));
+        let again = decided_again(&source, &record, path.into_iter().map(|node| node.message));
         assert_eq!(
             again,
             record.injections.iter().map(|one| one.text.as_str()).collect::<Vec<_>>()
@@ -140,22 +140,31 @@ async fn a_turn_with_a_choice_is_decided_again_alike_without_asking() {
 
 /// The texts of a turn that is decided again from what was stored.
 fn decided_again(
-    shelf: &Shelf,
+    source: &LibrarySource,
     record: &TurnRecord,
     messages: impl IntoIterator<Item = Message>,
 ) -> Vec<String> {
     let input = record.input.clone().unwrap();
-    let library = shelf.compile();
-    let roster = input.roster(&library, &shelf.rules);
+    let library = source.compile();
+    let active = input.active_entries(&library, &source.rules);
     let path = input.path(record.chat.clone(), messages);
-    let transcript = Transcript::of(&path, shelf.rules.world_info.include_names);
+    let transcript = Transcript::of(&path, source.rules.world_info.include_names);
     let turn = input.turn(&path, &transcript);
     let mut dice = turn.dice();
     let mut cache = TurnCache::default();
     let mut instruments =
         Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
     let state = StoryState::default();
-    let woven = weave(&library, &roster, &turn, &state, &shelf.rules, &mut instruments);
+    let woven = decide(
+        &EngineInput {
+            library: &library,
+            active: &active,
+            turn: &turn,
+            state: &state,
+            rules: &source.rules,
+        },
+        &mut instruments,
+    );
     assert_eq!(woven.report.selection, record.report.selection);
     assert_eq!(woven.report.verdicts, record.report.verdicts);
     woven.injections.into_iter().map(|one| one.text).collect()

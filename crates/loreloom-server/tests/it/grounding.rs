@@ -6,7 +6,7 @@ use loreloom_core::{
     book::{Book, Entry, Key},
     ids::{ChatId, TenantId},
 };
-use loreloom_memory::{hardware::Hardware, service::Options};
+use loreloom_memory::{model_profile::ModelProfile, service::Options};
 use loreloom_ports::{JobQueue as _, StoryStore as _};
 use loreloom_testkit::model_server::{ModelServer, Received, Reply, Script};
 use serde_json::json;
@@ -43,7 +43,7 @@ async fn what_only_the_lore_says_is_remembered_and_what_nobody_says_is_held() {
     });
     let model = ModelServer::start(script).unwrap();
     let options = Options::read(r#"{"settings": {"extract_every": 1}}"#).unwrap();
-    let notes_model = Some((NOTES, Hardware::A));
+    let notes_model = Some((NOTES, ModelProfile::A));
     let setup = Setup { options, notes_model, lore: Some(lore()), ..Setup::default() };
     let loreloom = Loreloom::start(&model, setup).await;
     let mut messages = vec![json!({ "role": "system", "content": "You are Mira." })];
@@ -61,7 +61,7 @@ async fn what_only_the_lore_says_is_remembered_and_what_nobody_says_is_held() {
     }
     let memory = loreloom.app.memory.clone().unwrap();
     let owner = loreloom_ports::Owner::Character("Mira".into());
-    let records = memory.records(&TenantId::local(), &owner).await.unwrap();
+    let records = memory.views.records(&TenantId::local(), &owner).await.unwrap();
     let told = |word: &str| {
         let said = |fields: &serde_json::Map<String, serde_json::Value>| {
             fields.get("content").and_then(|text| text.as_str()).unwrap_or_default().contains(word)

@@ -24,15 +24,15 @@ use loreloom_llm::{
     upstream::HttpUpstream,
 };
 use loreloom_memory::{
-    hardware::Hardware,
-    service::{MemoryService, ModelUse, Options, Ports},
+    model_profile::ModelProfile,
+    service::{MemoryServices, ModelUse, Options, Ports},
 };
 use loreloom_ports::{ChatModel, Clock, Embedder, Node, Store, StoryStore, Upstream};
 use loreloom_server::{
     Access, App, AppParts, Choosing, Connection, ConnectionKind, Connections, Defaults,
     LoreService, Notices, Prices, ServerLimits, Weaving, serve,
 };
-use loreloom_store::MemoryStore;
+use loreloom_store::InMemoryStore;
 use loreloom_testkit::model_server::ModelServer;
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -68,7 +68,7 @@ impl Clock for Ticking {
 
 pub(crate) struct Loreloom {
     pub(crate) address: SocketAddr,
-    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) store: Arc<InMemoryStore>,
     pub(crate) app: App,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Setup {
     pub(crate) rules: Rules,
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(crate) weaving: Weaving,
-    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) store: Arc<InMemoryStore>,
     pub(crate) memory: bool,
     /// Where requests go, instead of to the one model.
     pub(crate) connections: Option<Connections>,
@@ -96,7 +96,7 @@ pub(crate) struct Setup {
     /// How memory works.
     pub(crate) options: Options,
     /// The model that keeps memories, by name, and how able it is.
-    pub(crate) notes_model: Option<(&'static str, Hardware)>,
+    pub(crate) notes_model: Option<(&'static str, ModelProfile)>,
     /// When it is.
     pub(crate) clock: Arc<dyn Clock>,
 }
@@ -152,7 +152,7 @@ impl Loreloom {
         let Setup { embedder, clock, prices, .. } = setup;
         let stacks = Box::pin(stacks(lore.unwrap_or_else(book), rules, embedder)).await;
         let memory = (memory || notes_model.is_some())
-            .then(|| remembering(&store, options, notes_model.map(|(_, hardware)| hardware)));
+            .then(|| remembering(&store, options, notes_model.map(|(_, profile)| profile)));
         let app = App::new(AppParts {
             tenant: TenantId::local(),
             lore: stacks,
@@ -189,11 +189,11 @@ impl Loreloom {
             let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
             let model =
                 OpenAiModel::new(loreloom_llm::connection::Connection::new(address, name)).unwrap();
-            let used = memory.options().model.clone().unwrap();
-            memory.employ(used, Arc::new(model));
+            let used = memory.options.model.clone().unwrap();
+            memory.models.assign(used, Arc::new(model));
             app.tasks.spawn(async move {
                 let (_tell, stop) = tokio::sync::watch::channel(false);
-                memory.work_until("test", 0, stop).await;
+                memory.worker.work_until("test", 0, stop).await;
             });
         }
         Self { address, store, app }
@@ -273,13 +273,13 @@ fn book() -> Book {
 
 /// Memory, with a model of that ability or none.
 fn remembering(
-    store: &Arc<MemoryStore>,
+    store: &Arc<InMemoryStore>,
     options: Options,
-    hardware: Option<Hardware>,
-) -> Arc<MemoryService> {
-    let model = hardware.map(|hardware| ModelUse {
+    profile: Option<ModelProfile>,
+) -> Arc<MemoryServices> {
+    let model = profile.map(|profile| ModelUse {
         connection: "notes".into(),
-        hardware,
+        profile,
         at_once: 1,
         context: Tokens(3000),
     });
@@ -291,7 +291,7 @@ fn remembering(
         embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
         embedder: Some(Arc::new(StaticEmbedder::embedded())),
     };
-    Arc::new(MemoryService::new(ports, Options { model, ..options }))
+    Arc::new(MemoryServices::new(ports, Options { model, ..options }))
 }
 
 /// A book that is active in every chat.

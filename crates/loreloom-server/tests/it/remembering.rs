@@ -67,10 +67,10 @@ async fn prompt(settings: &str, system: &str) -> Vec<String> {
     let (tenant, memory) = (TenantId::local(), loreloom.app.memory.clone().unwrap());
     let (mira, chat) = (Owner::Character("Mira".into()), Owner::Chat("c".into()));
     let new = |content: &str| NewMemory { content: content.to_owned(), ..NewMemory::default() };
-    memory.add(&tenant, &mira, new("Mira keeps bees")).await.unwrap();
+    memory.edits.add(&tenant, &mira, new("Mira keeps bees")).await.unwrap();
     let thread = [("content".to_owned(), json!("Find the bell"))].into_iter().collect();
     let key = RecordKey::new(RecordKind::Arc, "Find the bell");
-    memory.put(&tenant, &chat, key, thread).await.unwrap();
+    memory.edits.put(&tenant, &chat, key, thread).await.unwrap();
     model.push(CHAT, Reply::text("Good."));
     let messages = [said("system", system), said("user", "One."), said("assistant", "Two.")];
     let mut messages = messages.to_vec();

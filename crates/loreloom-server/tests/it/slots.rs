@@ -55,8 +55,8 @@ async fn prompt_with(
     let loreloom = Loreloom::start(&model, setup).await;
     let (tenant, memory) = (TenantId::local(), loreloom.app.memory.clone().unwrap());
     let mira = Owner::Character("Mira".into());
-    memory.import_character(&tenant, &mira, character).await.unwrap();
-    memory.import_chat(&tenant, &ChatId::from("c"), chat).await.unwrap();
+    memory.exchange.import_character(&tenant, &mira, character).await.unwrap();
+    memory.exchange.import_chat(&tenant, &ChatId::from("c"), chat).await.unwrap();
     model.push(CHAT, Reply::text("Good."));
     let said = |role: &str, text: &str| json!({ "role": role, "content": text });
     let messages = [

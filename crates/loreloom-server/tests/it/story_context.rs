@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use loreloom_core::vault::Note;
+use loreloom_core::dialects::vault::Note;
 use loreloom_testkit::model_server::{ModelServer, Script};
 use serde_json::{Value, json};
 

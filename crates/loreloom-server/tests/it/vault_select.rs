@@ -3,16 +3,16 @@
 use std::{sync::Arc, time::Duration};
 
 use loreloom_core::{
+    dialects::vault::{
+        Lines, Note, Pick, SelectFrom, SelectionRules, Vault, VaultCache, VaultState, VaultTurn,
+        candidates, find,
+    },
     dice::TurnDice,
     ids::ChatId,
     report::Reason,
     rules::VaultUse,
     tokens::ByteEstimate,
-    turn::{Selection, StillHolds},
-    vault::{
-        Lines, Note, Pick, SelectFrom, SelectionRules, Vault, VaultCache, VaultState, candidates,
-        find,
-    },
+    turn::{Selection, StillHolds, VaultContext},
 };
 use loreloom_llm::connection::{Address, Connection, OpenAiModel};
 use loreloom_server::vault_select::{AskRules, Breaker, Occurrence, Selector, Unmet};
@@ -48,7 +48,9 @@ async fn select(selector: &Selector, server: &ModelServer, chat: &Lines) -> Sele
     let (vault, using, state) = (vault(), using(), VaultState::default());
     let mut dice = TurnDice::at(1, &ChatId::from("chat"), None);
     let mut cache = VaultCache::default();
-    let found = find(&vault, chat, None, &state, &using.rules, (&mut dice, &mut cache));
+    let context = VaultContext::default();
+    let turn = VaultTurn::new(&vault, &using.rules, &state, chat, &context);
+    let found = find(turn, &mut dice, &mut cache);
     let candidates = candidates(&vault, &found, &using.selection.unwrap());
     let turn = Occurrence {
         vault: &vault,

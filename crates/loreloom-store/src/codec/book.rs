@@ -1,8 +1,8 @@
-//! A book as pieces, each named by what it says.
+//! A book as pieces, each named by the hash of its content.
 //!
-//! Editing an entry of a large book must not store the book again: entries are cut into
-//! runs where their own hash says so, so that an edit changes one run and the list of runs.
-//! The text the book was read from does not change with its entries and is a piece too.
+//! An edit of one entry must not store a large book again. So the list of entries is cut into
+//! runs, and the hash of an entry decides whether a run ends with it: an edit changes one run and
+//! the list of runs. The source text of the book is a piece of its own.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,14 +16,13 @@ use serde::{Deserialize, Serialize};
 
 use super::pack::{pack, unpack};
 
-/// Entries of a run, on average, and at most.
+/// Entries of a run, on average and at most.
 const USUAL_RUN: u8 = 32;
 const LONGEST_RUN: usize = 128;
 
-/// Some bytes, named by their hash.
+/// Bytes, named by their hash.
 #[derive(Clone, Debug)]
 pub(crate) struct BookPiece {
-    /// Their name.
     pub(crate) hash: Digest,
     plain: Vec<u8>,
     packed: OnceLock<Vec<u8>>,
@@ -34,51 +33,51 @@ impl BookPiece {
         Self { hash: piece_hash(&plain), plain, packed: OnceLock::new() }
     }
 
-    /// The bytes, packed. Most pieces of a book that was edited are kept already, and packing
-    /// takes longer than all the rest, so it is done when it is asked for.
+    /// The compressed bytes. Most pieces of an edited book are stored already, and compressing
+    /// takes longer than everything else, so only this call does it.
     pub(crate) fn body(&self) -> &[u8] {
         self.packed.get_or_init(|| pack(&self.plain))
     }
 }
 
-/// Names some bytes.
+/// The name of a piece.
 pub(crate) fn piece_hash(plain: &[u8]) -> Digest {
     Hasher::new("piece").field(plain).finish()
 }
 
-/// What a book is put together from.
+/// What a book consists of.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Binding {
-    /// The book without its entries and its file's text.
-    cover: Book,
+pub(crate) struct BookManifest {
+    /// The book without its entries and its source text.
+    head: Book,
     runs: Vec<Digest>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     source: Option<Digest>,
 }
 
-/// Takes a book apart. The last piece is the [`Binding`], whose hash names the book.
-pub(crate) fn take_apart(book: &Book) -> Result<(BookVersion, Vec<BookPiece>), serde_json::Error> {
+/// Splits a book. The last piece is the [`BookManifest`], whose hash is the version of the book.
+pub(crate) fn split_book(book: &Book) -> Result<(BookVersion, Vec<BookPiece>), serde_json::Error> {
     let mut pieces = Vec::new();
-    let runs = cut_into_runs(&book.entries, &mut pieces)?;
-    let mut binding = Binding { cover: cover(book), runs, source: None };
+    let runs = split_list(&book.entries, &mut pieces)?;
+    let mut manifest = BookManifest { head: head(book), runs, source: None };
     if let Some(source) = book.origin.as_ref().and_then(|origin| origin.source.as_deref()) {
         let piece = BookPiece::of(source.as_bytes().to_vec());
-        binding.source = Some(piece.hash);
+        manifest.source = Some(piece.hash);
         pieces.push(piece);
     }
-    let last = BookPiece::of(serde_json::to_vec(&binding)?);
+    let last = BookPiece::of(serde_json::to_vec(&manifest)?);
     let version = BookVersion(last.hash);
     pieces.push(last);
     Ok((version, pieces))
 }
 
-/// Cuts a list into runs where the items' own hashes say so, and names them.
-pub(super) fn cut_into_runs<T: Serialize>(
+/// Splits a list into runs. The hash of an item decides whether a run ends with it.
+pub(super) fn split_list<T: Serialize>(
     items: &[T],
     pieces: &mut Vec<BookPiece>,
 ) -> Result<Vec<Digest>, serde_json::Error> {
     let mut names = Vec::new();
-    // A list in JSON, item by item.
+    // A JSON list, written item by item.
     let (mut run, mut length) = (Vec::new(), 0);
     for (at, item) in items.iter().enumerate() {
         run.push(if length == 0 { b'[' } else { b',' });
@@ -97,29 +96,29 @@ pub(super) fn cut_into_runs<T: Serialize>(
     Ok(names)
 }
 
-/// The bytes of a piece, if it is there and says what its name says.
-fn plain(hash: &Digest, pieces: &FxHashMap<Digest, Vec<u8>>) -> Result<Vec<u8>, String> {
-    let body = pieces.get(hash).ok_or_else(|| format!("its piece {hash} is missing"))?;
+/// The bytes of a piece, if it exists and its hash is right.
+fn content(hash: &Digest, pieces: &FxHashMap<Digest, Vec<u8>>) -> Result<Vec<u8>, String> {
+    let body = pieces.get(hash).ok_or_else(|| format!("piece {hash} is missing"))?;
     let plain = unpack(body)?;
     let found = piece_hash(&plain);
-    if found == *hash { Ok(plain) } else { Err(format!("its piece {hash} was changed")) }
+    if found == *hash { Ok(plain) } else { Err(format!("piece {hash} has another hash")) }
 }
 
-/// A list that was cut into runs.
-pub(super) fn join_runs<T: for<'de> Deserialize<'de>>(
+/// Joins a list that was split into runs.
+pub(super) fn join_list<T: for<'de> Deserialize<'de>>(
     runs: &[Digest],
     pieces: &FxHashMap<Digest, Vec<u8>>,
 ) -> Result<Vec<T>, String> {
     let mut items = Vec::new();
     for hash in runs {
         let run: Vec<T> =
-            serde_json::from_slice(&plain(hash, pieces)?).map_err(|error| error.to_string())?;
+            serde_json::from_slice(&content(hash, pieces)?).map_err(|error| error.to_string())?;
         items.extend(run);
     }
     Ok(items)
 }
 
-fn cover(book: &Book) -> Book {
+fn head(book: &Book) -> Book {
     let mut origin = book.origin.clone();
     if let Some(origin) = &mut origin {
         origin.source = None;
@@ -136,24 +135,24 @@ fn cover(book: &Book) -> Book {
     }
 }
 
-impl Binding {
-    /// The binding in a packed piece.
+impl BookManifest {
+    /// Reads a compressed piece.
     pub(crate) fn read(body: &[u8]) -> Result<Self, String> {
         serde_json::from_slice(&unpack(body)?).map_err(|error| error.to_string())
     }
 
-    /// The pieces it needs.
+    /// The other pieces of the book.
     pub(crate) fn needs(&self) -> impl Iterator<Item = Digest> {
         self.runs.iter().chain(&self.source).copied()
     }
 
-    /// Puts the book together from packed pieces.
-    pub(crate) fn put_together(self, pieces: &FxHashMap<Digest, Vec<u8>>) -> Result<Book, String> {
-        let mut book = self.cover;
-        book.entries = join_runs(&self.runs, pieces)?;
+    /// Joins the compressed pieces to a book.
+    pub(crate) fn join(self, pieces: &FxHashMap<Digest, Vec<u8>>) -> Result<Book, String> {
+        let mut book = self.head;
+        book.entries = join_list(&self.runs, pieces)?;
         if let (Some(hash), Some(origin)) = (&self.source, &mut book.origin) {
             let text =
-                String::from_utf8(plain(hash, pieces)?).map_err(|error| error.to_string())?;
+                String::from_utf8(content(hash, pieces)?).map_err(|error| error.to_string())?;
             origin.source = Some(Arc::from(text));
         }
         Ok(book)
@@ -187,34 +186,34 @@ mod tests {
         book
     }
 
-    fn together(pieces: &[BookPiece]) -> Book {
+    fn joined(pieces: &[BookPiece]) -> Book {
         let bodies = pieces.iter().map(|piece| (piece.hash, piece.body().to_vec())).collect();
-        let binding = Binding::read(pieces.last().unwrap().body()).unwrap();
-        assert_eq!(binding.needs().count(), pieces.len() - 1);
-        binding.put_together(&bodies).unwrap()
+        let manifest = BookManifest::read(pieces.last().unwrap().body()).unwrap();
+        assert_eq!(manifest.needs().count(), pieces.len() - 1);
+        manifest.join(&bodies).unwrap()
     }
 
     #[test]
-    fn a_book_is_put_together_as_it_was() {
+    fn a_book_is_joined_as_it_was() {
         for entries in [0, 1, 500] {
             let book = book(entries);
-            let (_, pieces) = take_apart(&book).unwrap();
-            assert_eq!(together(&pieces), book);
+            let (_, pieces) = split_book(&book).unwrap();
+            assert_eq!(joined(&pieces), book);
         }
     }
 
     #[test]
-    fn a_run_is_a_list_in_json() {
+    fn a_run_is_a_json_list() {
         let mut pieces = Vec::new();
-        cut_into_runs(&["a", "b"], &mut pieces).unwrap();
-        let all: Vec<String> = join_runs(
+        split_list(&["a", "b"], &mut pieces).unwrap();
+        let all: Vec<String> = join_list(
             &pieces.iter().map(|piece| piece.hash).collect::<Vec<_>>(),
             &pieces.iter().map(|piece| (piece.hash, piece.body().to_vec())).collect(),
         )
         .unwrap();
         assert_eq!(all, ["a", "b"]);
         let mut one = Vec::new();
-        cut_into_runs(&book(1).entries, &mut one).unwrap();
+        split_list(&book(1).entries, &mut one).unwrap();
         assert_eq!(one[0].plain, serde_json::to_vec(&book(1).entries).unwrap());
     }
 
@@ -224,24 +223,24 @@ mod tests {
         let mut after = before.clone();
         after.entries[700].content.push_str(" And more.");
         after.entries.insert(3, Entry::new("b/new"));
-        let (old, pieces) = take_apart(&before).unwrap();
-        let (new, edited) = take_apart(&after).unwrap();
+        let (old, pieces) = split_book(&before).unwrap();
+        let (new, edited) = split_book(&after).unwrap();
         assert_ne!(old, new);
         let known: BTreeSet<Digest> = pieces.iter().map(|piece| piece.hash).collect();
         let fresh = edited.iter().filter(|piece| !known.contains(&piece.hash));
         let fresh: Vec<usize> = fresh.map(|piece| piece.body().len()).collect();
-        assert!(fresh.len() <= 5, "two runs and the binding, perhaps split: {fresh:?}");
-        assert_eq!(take_apart(&before).unwrap().0, old);
+        assert!(fresh.len() <= 5, "two runs and the manifest, perhaps split: {fresh:?}");
+        assert_eq!(split_book(&before).unwrap().0, old);
     }
 
     #[test]
     fn a_missing_or_changed_piece_is_named() {
-        let (_, pieces) = take_apart(&book(3)).unwrap();
-        let binding = || Binding::read(pieces.last().unwrap().body()).unwrap();
-        let missing = binding().put_together(&FxHashMap::default()).unwrap_err();
+        let (_, pieces) = split_book(&book(3)).unwrap();
+        let manifest = || BookManifest::read(pieces.last().unwrap().body()).unwrap();
+        let missing = manifest().join(&FxHashMap::default()).unwrap_err();
         assert!(missing.ends_with("is missing"), "{missing}");
         let wrong = pieces.iter().map(|piece| (piece.hash, pack(b"[]"))).collect();
-        let changed = binding().put_together(&wrong).unwrap_err();
-        assert!(changed.ends_with("was changed"), "{changed}");
+        let changed = manifest().join(&wrong).unwrap_err();
+        assert!(changed.ends_with("has another hash"), "{changed}");
     }
 }

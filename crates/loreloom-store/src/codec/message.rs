@@ -1,4 +1,4 @@
-//! Messages as columns: what was said is shared, how it was said belongs to the node.
+//! Messages as columns: role and text are shared, the rest belongs to the node.
 
 use loreloom_core::{
     chat::{Extras, GenerationType, Message, Role},
@@ -6,29 +6,31 @@ use loreloom_core::{
     ids::Digest,
 };
 
-/// What was said: the part of a message that nodes and prompts share.
+/// The part of a message that nodes and prompts share.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
-    /// Who said it.
+pub(crate) struct MessageText {
     pub(crate) role: Role,
-    /// The text.
     pub(crate) text: String,
 }
 
-impl Told {
-    /// As columns have it.
+impl MessageText {
     pub(crate) fn from_columns(role: i64, text: String) -> Result<Self, String> {
         Ok(Self { role: role_from(role)?, text })
     }
 
-    /// The role's number.
-    pub(crate) fn role_number(role: Role) -> i64 {
-        match role {
-            Role::System => 0,
-            Role::User => 1,
-            Role::Assistant => 2,
-            Role::Tool => 3,
-        }
+    /// Its name inside the chat.
+    pub(crate) fn hash(&self) -> Digest {
+        message_hash(self.role, &self.text)
+    }
+}
+
+/// The number of a role in its column.
+pub(crate) fn role_number(role: Role) -> i64 {
+    match role {
+        Role::System => 0,
+        Role::User => 1,
+        Role::Assistant => 2,
+        Role::Tool => 3,
     }
 }
 
@@ -42,7 +44,7 @@ fn role_from(number: i64) -> Result<Role, String> {
     }
 }
 
-/// The number a generation type is stored as.
+/// The number of a generation type in its column.
 pub(crate) fn generation_number(generation: GenerationType) -> i64 {
     match generation {
         GenerationType::Normal => 0,
@@ -55,7 +57,7 @@ pub(crate) fn generation_number(generation: GenerationType) -> i64 {
     }
 }
 
-/// The generation type of that number.
+/// The generation type of a number.
 pub(crate) fn generation_from(number: i64) -> Result<GenerationType, String> {
     match number {
         0 => Ok(GenerationType::Normal),
@@ -69,14 +71,9 @@ pub(crate) fn generation_from(number: i64) -> Result<GenerationType, String> {
     }
 }
 
-/// Names what was said inside its chat.
-pub(crate) fn told_hash(role: Role, text: &str) -> Digest {
-    Hasher::new("told").field(role.as_str().as_bytes()).field(text.as_bytes()).finish()
-}
-
-/// Names a piece of text inside its chat.
-pub(crate) fn text_hash(text: &str) -> Digest {
-    Hasher::new("text").field(text.as_bytes()).finish()
+/// The name of a role and text inside the chat.
+pub(crate) fn message_hash(role: Role, text: &str) -> Digest {
+    Hasher::new("message text").field(role.as_str().as_bytes()).field(text.as_bytes()).finish()
 }
 
 /// The part of a message that belongs to its node.
@@ -84,27 +81,25 @@ pub(crate) fn text_hash(text: &str) -> Digest {
 pub(crate) struct NodeColumns {
     /// The speaker's name.
     pub(crate) name: Option<String>,
-    /// Whether it is hidden.
     pub(crate) hidden: bool,
-    /// JSON of its extensions, if it has any.
+    /// The extensions as JSON, if there are any.
     pub(crate) extensions: Option<String>,
 }
 
 impl NodeColumns {
-    /// Of a message.
     pub(crate) fn of(message: &Message) -> Result<Self, serde_json::Error> {
         let some = !message.extensions.is_empty();
         let extensions = some.then(|| serde_json::to_string(&message.extensions)).transpose()?;
         Ok(Self { name: message.name.clone(), hidden: message.hidden, extensions })
     }
 
-    /// The message again.
-    pub(crate) fn message(self, told: Told) -> Result<Message, String> {
+    /// The whole message.
+    pub(crate) fn message(self, content: MessageText) -> Result<Message, String> {
         let extensions = match self.extensions {
             Some(json) => serde_json::from_str(&json).map_err(|error| error.to_string())?,
             None => Extras::default(),
         };
-        let (role, text) = (told.role, told.text);
+        let MessageText { role, text } = content;
         Ok(Message { role, name: self.name, text: text.into(), hidden: self.hidden, extensions })
     }
 }

@@ -1,8 +1,8 @@
 //! Compressing what is stored.
 //!
-//! Deflate at its fastest level: reports shrink to about a fifth for a fraction of the
-//! time a commit takes, and the crate is pure Rust. A leading byte says whether the rest is
-//! packed, because short texts grow.
+//! Deflate at its fastest level shrinks reports to about a fifth, in a fraction of the time of a
+//! commit, and the crate is pure Rust. Short texts would grow, so the first byte says whether the
+//! rest is compressed.
 
 use std::{cell::RefCell, io::Read};
 
@@ -12,21 +12,21 @@ const PLAIN: u8 = 0;
 const DEFLATED: u8 = 1;
 
 thread_local! {
-    /// Its tables are hundreds of kilobytes: making them anew for each text of a turn took
-    /// longer than packing it.
+    /// Shared, because creating its hundreds of kilobytes of tables takes longer than compressing
+    /// a text.
     static DEFLATER: RefCell<Compress> = RefCell::new(Compress::new(Compression::fast(), false));
 }
 
-/// What is shorter is not packed: a message of a chat loses some thirty bytes by it, for which
-/// all of the tables would have to be cleared.
+/// Shorter texts are not compressed: they would save some thirty bytes, and clearing the tables
+/// costs more.
 const SHORT: usize = 192;
 
-/// Packs bytes, if that makes them smaller.
+/// Compresses bytes, if that makes them smaller.
 pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
     if bytes.len() < SHORT {
         return [&[PLAIN], bytes].concat();
     }
-    // What does not fit into as many bytes is not wanted, so there is nothing to grow.
+    // The buffer need not grow: a result that is longer than the input is not used.
     let mut packed = Vec::with_capacity(bytes.len() + 1);
     packed.push(DEFLATED);
     let status = DEFLATER.with_borrow_mut(|deflater| {
@@ -39,7 +39,7 @@ pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The bytes that were packed, or what is wrong with them.
+/// The original bytes.
 pub(crate) fn unpack(packed: &[u8]) -> Result<Vec<u8>, String> {
     match packed.split_first() {
         Some((&PLAIN, bytes)) => Ok(bytes.to_vec()),
@@ -53,6 +53,11 @@ pub(crate) fn unpack(packed: &[u8]) -> Result<Vec<u8>, String> {
         Some((form, _)) => Err(format!("packed form {form} is unknown")),
         None => Err("there are no bytes".to_owned()),
     }
+}
+
+/// The original text.
+pub(crate) fn unpack_text(packed: &[u8]) -> Result<String, String> {
+    String::from_utf8(unpack(packed)?).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -1,28 +1,21 @@
-//! A turn that gave up what it can do without.
+//! Trimming old turns.
 //!
-//! What stays is what a replay needs (its input, its books) and what it left
-//! behind (its delta, which is a column of its own). The prompt, the injections and the
-//! verdicts go: deciding it again gives them back, but for what the front end itself had sent.
+//! What stays is what deciding a turn again needs (its input and books) and what it left behind
+//! (its delta, a column of its own). Prompt, injections and verdicts go: deciding the turn again
+//! gives them back, except for what the front end itself sent.
 
 use loreloom_core::assemble::Seams;
 use loreloom_ports::TurnRecord;
 
-use super::prompt::Piece;
-use super::{
-    Body,
-    pack::{pack, unpack},
-    report_from,
-};
+use super::{TurnBody, pack::pack, report_from, text_list::TextPiece};
 
-/// A trimmed turn's columns.
-pub(crate) struct Trimmed {
-    /// The body.
+/// The columns of a trimmed turn.
+pub(crate) struct TrimmedColumns {
     pub(crate) body: Vec<u8>,
-    /// The report.
     pub(crate) report: Vec<u8>,
 }
 
-/// Trims a record.
+/// Trims a turn.
 pub(crate) fn record(turn: &mut TurnRecord) {
     turn.prompt.clear();
     turn.injections.clear();
@@ -35,33 +28,27 @@ pub(crate) fn record(turn: &mut TurnRecord) {
     }
 }
 
-/// Trims a record as it is stored.
-pub(crate) fn columns(body: &[u8], report: &[u8]) -> Result<Trimmed, String> {
-    let mut body = Body::from_bytes(body)?;
+/// Trims a stored turn.
+pub(crate) fn columns(body: &[u8], report: &[u8]) -> Result<TrimmedColumns, String> {
+    let mut body = TurnBody::from_bytes(body)?;
     body.prompt.clear();
     body.injections.clear();
     if let Some(input) = &mut body.input {
         input.seams = Seams::default();
     }
     match body.input.as_mut().map(|input| &mut input.fixed) {
-        Some(Piece::Text(place)) => {
-            let number = body.texts.get(*place).copied();
+        Some(TextPiece::Text(index)) => {
+            let number = body.texts.get(*index).copied();
             body.texts = number.into_iter().collect();
-            *place = 0;
+            *index = 0;
         }
-        Some(Piece::Short(_) | Piece::Message(_)) | None => body.texts.clear(),
+        Some(TextPiece::Short(_) | TextPiece::Message(_)) | None => body.texts.clear(),
     }
     let mut report = report_from(report)?;
     report.verdicts.clear();
     report.spans.clear();
     report.warnings.clear();
-    let said = |error: serde_json::Error| error.to_string();
-    let report = pack(&serde_json::to_vec(&report).map_err(said)?);
-    Ok(Trimmed { body: body.to_bytes().map_err(said)?, report })
-}
-
-/// What a stored body refers to: its texts, and its books.
-pub(crate) fn references(body: &[u8]) -> Result<(Vec<i64>, [u8; 16]), String> {
-    let body: Body = serde_json::from_slice(&unpack(body)?).map_err(|error| error.to_string())?;
-    Ok((body.texts, body.library.0.0))
+    let no_json = |error: serde_json::Error| error.to_string();
+    let report = pack(&serde_json::to_vec(&report).map_err(no_json)?);
+    Ok(TrimmedColumns { body: body.to_bytes().map_err(no_json)?, report })
 }

@@ -1,39 +1,40 @@
 //! The pool of connections, and the schema.
 
-use std::{error::Error, time::Duration};
+use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod};
 use loreloom_ports::StoreError;
 use tokio_postgres::Config;
 
-use super::{
-    rows::{Doing, client},
-    tls,
+use super::{statement::client, tls};
+use crate::{
+    address::without_password,
+    errors::{DatabaseResult as _, with_causes},
+    schema,
 };
-use crate::{address::without_password, schema};
 
 const SCHEMA: &str = include_str!("../../schema/postgres.sql");
 
-/// Connections of one process.
+/// The most connections of one process.
 const CONNECTIONS: usize = 16;
 
 /// The advisory lock of the process that creates the schema.
 const CREATING: i64 = 0x6C6F_7265_6C6F_6F6D;
 
-/// How long a server may take to answer.
-const CONNECTING: Duration = Duration::from_secs(10);
+/// How long connecting may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A pool that connects when it is first used.
+/// A pool, which connects when it is first used.
 pub(super) fn pool(address: &str) -> Result<Pool, StoreError> {
     let doing = "reading the database's address";
     let (address, root) = tls::root_of(address);
     let mut config: Config =
         address.parse::<Config>().map_err(|error| StoreError::Contradiction {
             rule: "the address of a server is like `postgres://user@host/database`",
-            found: format!("`{}`: {}", without_password(&address), causes(&error)),
+            found: format!("`{}`: {}", without_password(&address), with_causes(&error)),
         })?;
     if config.get_connect_timeout().is_none() {
-        config.connect_timeout(CONNECTING);
+        config.connect_timeout(CONNECT_TIMEOUT);
     }
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_config(config, tls::connector(root.as_deref())?, recycling);
@@ -41,29 +42,15 @@ pub(super) fn pool(address: &str) -> Result<Pool, StoreError> {
     pool.map_err(|error| StoreError::Database { doing, source: error.into() })
 }
 
-/// The first connection: says who could not be reached and why.
+/// Opens the first connection, so that an unreachable server has a clear error.
 pub(super) async fn reach(pool: &Pool, address: &str) -> Result<(), StoreError> {
     match pool.get().await {
         Ok(_) => Ok(()),
         Err(error) => Err(StoreError::Unreachable {
             address: without_password(address),
-            reason: causes(&error),
+            reason: with_causes(&error),
         }),
     }
-}
-
-/// An error and its causes on one line. A cause that is part of what was said is not repeated.
-fn causes(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let inner_text = inner.to_string();
-        if !text.contains(&inner_text) {
-            text = format!("{text}: {inner_text}");
-        }
-        cause = inner.source();
-    }
-    text
 }
 
 /// Creates the schema in an empty database. Refuses a database of another version.

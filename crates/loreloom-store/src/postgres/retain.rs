@@ -1,54 +1,61 @@
-//! Giving up what old turns can do without.
+//! Trimming old turns, and deleting what nothing refers to any more.
 
 use deadpool_postgres::{Client, Transaction};
-use loreloom_core::{
-    ids::{ChatId, Digest, TenantId},
-    units::Timestamp,
-};
+use loreloom_core::ids::{ChatId, TenantId};
 use loreloom_ports::{Retained, Retention, StoreError, TurnId};
-use rustc_hash::FxHashSet;
 
-use super::rows::{Doing, damaged};
-use crate::codec::{PiecesInUse, trim};
+use super::{
+    read::find_chat,
+    statement::{Parameters, decode_all, execute, query, query_first},
+};
+use crate::{
+    codec::{
+        PiecesInUse,
+        trim::{self, TrimmedColumns},
+    },
+    errors::{DatabaseResult as _, DecodeResult as _},
+    retention::RetentionRun,
+    rows::{
+        StoredRow as _, chat, library, signed,
+        turn::{self, OldTurn},
+    },
+};
 
 const DOING: &str = "trimming old turns";
 
-/// Trims the old turns of all chats, and drops texts that nothing refers to any more. Chats
-/// are locked while it runs: a writer waits.
+/// Trims the old turns of all chats, and deletes texts and libraries that are not in use. Chats
+/// are locked, so writers wait.
 pub(super) async fn retain(
     client: &mut Client,
     tenant: &TenantId,
     retention: &Retention,
 ) -> Result<Retained, StoreError> {
+    const CHATS: &str =
+        "SELECT chat, last_turn FROM chats WHERE tenant = $1 ORDER BY chat FOR UPDATE";
     let transaction = client.transaction().await.doing(DOING)?;
-    let mut retained = Retained::default();
-    let mut libraries = FxHashSet::default();
-    let chats = "SELECT chat, last_turn FROM chats WHERE tenant = $1 ORDER BY chat FOR UPDATE";
-    for row in transaction.query(chats, &[&tenant.as_str()]).await.doing(DOING)? {
-        let (number, last_turn) = (row.try_get(0).doing(DOING)?, row.try_get(1).doing(DOING)?);
-        let chat = Chat { transaction: &transaction, tenant: tenant.as_str(), number, last_turn };
-        chat.trim(retention, &mut retained, &mut libraries).await?;
+    let mut run = RetentionRun::new(retention);
+    let chats = query(&transaction, DOING, CHATS, &[&tenant.as_str()]).await?;
+    for chat in decode_all(&chats, DOING, |row| Ok((row.number(0)?, row.number(1)?)))? {
+        retain_chat(&transaction, tenant, chat, &mut run).await?;
     }
     if retention.unused_libraries {
-        let used: Vec<&[u8]> = libraries.iter().map(<[u8; 16]>::as_slice).collect();
-        let sql = "DELETE FROM libraries WHERE tenant = $1 AND version <> ALL ($2) \
+        let used: Vec<&[u8]> = run.libraries.iter().map(<[u8; 16]>::as_slice).collect();
+        let delete = "DELETE FROM libraries WHERE tenant = $1 AND version <> ALL ($2) \
              RETURNING octet_length(body)::bigint";
-        let rows = transaction.query(sql, &[&tenant.as_str(), &used]).await.doing(DOING)?;
-        for row in rows {
-            retained.libraries += 1;
-            retained.bytes += row.try_get::<_, i64>(0).doing(DOING)?.unsigned_abs();
-        }
-        retained.bytes += drop_pieces(&transaction, tenant).await?;
+        let freed = query(&transaction, DOING, delete, &[&tenant.as_str(), &used]).await?;
+        let freed = decode_all(&freed, DOING, |row| row.unsigned(0))?;
+        run.retained.libraries += freed.len() as u64;
+        run.retained.bytes += freed.iter().sum::<u64>();
+        run.retained.bytes += delete_pieces(&transaction, tenant).await?;
     }
     if !retention.dry_run {
         transaction.commit().await.doing(DOING)?;
     }
-    // A dry run did everything, and takes it back here.
-    Ok(retained)
+    // A dry run does everything, and is rolled back here.
+    Ok(run.retained)
 }
 
-/// Trims some turns of a chat. Texts that nothing refers to any more stay until the next
-/// [`retain`].
+/// Trims some turns of a chat. Texts that are no longer in use stay until the next [`retain`].
 pub(super) async fn trim(
     client: &mut Client,
     tenant: &TenantId,
@@ -56,120 +63,80 @@ pub(super) async fn trim(
     turns: &[TurnId],
 ) -> Result<(), StoreError> {
     let transaction = client.transaction().await.doing(DOING)?;
-    let find = "SELECT chat, last_turn FROM chats WHERE tenant = $1 AND id = $2 FOR UPDATE";
-    let row = transaction.query_opt(find, &[&tenant.as_str(), &id.as_str()]).await.doing(DOING)?;
-    let row = row.ok_or_else(|| StoreError::NoChat { chat: id.clone() })?;
-    let (number, last_turn) = (row.try_get(0).doing(DOING)?, row.try_get(1).doing(DOING)?);
-    let chat = Chat { transaction: &transaction, tenant: tenant.as_str(), number, last_turn };
+    let chat = find_chat(&transaction, chat::LOCK, tenant, id).await?.number;
     for turn in turns {
-        let no_turn = || StoreError::NoTurn { chat: id.clone(), turn: *turn };
-        let number = i64::try_from(turn.0).map_err(|_| no_turn())?;
-        let find = "SELECT body, report FROM turn_records \
-             WHERE tenant = $1 AND chat = $2 AND turn = $3";
-        let key: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
-            [&chat.tenant, &chat.number, &number];
-        let row = transaction.query_opt(find, &key).await.doing(DOING)?.ok_or_else(no_turn)?;
-        let (body, report): (Vec<u8>, Vec<u8>) =
-            (row.try_get(0).doing(DOING)?, row.try_get(1).doing(DOING)?);
-        let broken = |reason| damaged(format!("turn {number} of chat `{id}`"), reason);
-        chat.replace(number, &trim::columns(&body, &report).map_err(broken)?).await?;
+        let number = signed(turn.0);
+        let key: &Parameters<'_> = &[&tenant.as_str(), &chat, &number];
+        let row = query_first(&transaction, DOING, turn::FIND_RECORD, key).await?;
+        let row = row.ok_or_else(|| StoreError::NoTurn { chat: id.clone(), turn: *turn })?;
+        let trimmed = turn::body_and_report(&row)
+            .and_then(|(body, report)| trim::columns(&body, &report))
+            .reading(|| format!("turn {number} of chat `{id}`"))?;
+        replace(&transaction, tenant, (chat, number), &trimmed).await?;
     }
     transaction.commit().await.doing(DOING)
 }
 
-/// Drops the pieces of books that no library and nothing on the desk, now or in its past,
-/// refers to; returns their size.
-async fn drop_pieces(transaction: &Transaction<'_>, tenant: &TenantId) -> Result<u64, StoreError> {
-    let tenant = tenant.as_str();
-    let mut used = PiecesInUse::default();
-    let libraries = "SELECT body FROM libraries WHERE tenant = $1";
-    for row in transaction.query(libraries, &[&tenant]).await.doing(DOING)? {
-        let body: &[u8] = row.try_get(0).doing(DOING)?;
-        used.library(body).map_err(|reason| damaged("a library".to_owned(), reason))?;
-    }
-    let desk = "SELECT value FROM documents WHERE tenant = $1 \
-         UNION ALL SELECT before FROM document_changes WHERE tenant = $1 AND before IS NOT NULL \
-         UNION ALL SELECT after FROM document_changes WHERE tenant = $1 AND after IS NOT NULL";
-    for row in transaction.query(desk, &[&tenant]).await.doing(DOING)? {
-        used.value(row.try_get(0).doing(DOING)?);
-    }
-    let mut pieces = Vec::new();
-    let all = "SELECT hash, body FROM book_pieces WHERE tenant = $1";
-    for row in transaction.query(all, &[&tenant]).await.doing(DOING)? {
-        let hash: &[u8] = row.try_get(0).doing(DOING)?;
-        if let Ok(hash) = <[u8; 16]>::try_from(hash) {
-            pieces.push((Digest(hash), row.try_get(1).doing(DOING)?));
+async fn retain_chat(
+    transaction: &Transaction<'_>,
+    tenant: &TenantId,
+    (chat, last): (i64, i64),
+    run: &mut RetentionRun<'_>,
+) -> Result<(), StoreError> {
+    let before = run.retained.turns;
+    run.texts.clear();
+    let key: &Parameters<'_> = &[&tenant.as_str(), &chat];
+    for row in query(transaction, DOING, turn::ALL_RECORDS, key).await? {
+        let old = OldTurn::of(&row).row_while(DOING)?;
+        let trimmed = run.turn(&old, last).reading(|| format!("turn {}", old.turn))?;
+        if let Some(trimmed) = trimmed {
+            replace(transaction, tenant, (chat, old.turn), &trimmed).await?;
         }
     }
-    let unused = used.unused(&pieces).map_err(|reason| damaged("a book".to_owned(), reason))?;
+    if run.retained.turns > before {
+        let used: Vec<i64> = run.texts.iter().copied().collect();
+        let delete = "DELETE FROM texts WHERE tenant = $1 AND chat = $2 AND text <> ALL ($3) \
+             RETURNING octet_length(body)::bigint";
+        let freed = query(transaction, DOING, delete, &[&tenant.as_str(), &chat, &used]).await?;
+        let freed = decode_all(&freed, DOING, |row| row.unsigned(0))?;
+        run.retained.bytes += freed.iter().sum::<u64>();
+    }
+    Ok(())
+}
+
+async fn replace(
+    transaction: &Transaction<'_>,
+    tenant: &TenantId,
+    (chat, turn): (i64, i64),
+    trimmed: &TrimmedColumns,
+) -> Result<(), StoreError> {
+    let tenant = tenant.as_str();
+    let set = "UPDATE turn_records SET body = $4, report = $5 \
+         WHERE tenant = $1 AND chat = $2 AND turn = $3";
+    let row: &Parameters<'_> = &[&tenant, &chat, &turn, &trimmed.body, &trimmed.report];
+    execute(transaction, DOING, set, row).await?;
+    let mark = "UPDATE turns SET trimmed = 1 WHERE tenant = $1 AND chat = $2 AND turn = $3";
+    execute(transaction, DOING, mark, &[&tenant, &chat, &turn]).await.map(drop)
+}
+
+/// Deletes the pieces of books that are not in use. Returns their size.
+async fn delete_pieces(
+    transaction: &Transaction<'_>,
+    tenant: &TenantId,
+) -> Result<u64, StoreError> {
+    let key: &Parameters<'_> = &[&tenant.as_str()];
+    let mut used = PiecesInUse::default();
+    for row in query(transaction, DOING, library::ALL_BODIES, key).await? {
+        row.bytes(0).and_then(|body| used.library(body)).row_while(DOING)?;
+    }
+    for row in query(transaction, DOING, library::ALL_REFERENCES, key).await? {
+        used.document(row.str(0).row_while(DOING)?);
+    }
+    let pieces = query(transaction, DOING, library::ALL_PIECES, key).await?;
+    let pieces = decode_all(&pieces, DOING, library::piece)?;
+    let unused = used.unused(&pieces).reading(|| "a book".to_owned())?;
     let names: Vec<&[u8]> = unused.iter().map(|(hash, _)| hash.0.as_slice()).collect();
     let delete = "DELETE FROM book_pieces WHERE tenant = $1 AND hash = ANY ($2)";
-    transaction.execute(delete, &[&tenant, &names]).await.doing(DOING)?;
+    execute(transaction, DOING, delete, &[&tenant.as_str(), &names]).await?;
     Ok(unused.iter().map(|(_, size)| size).sum())
-}
-
-struct Chat<'a> {
-    transaction: &'a Transaction<'a>,
-    tenant: &'a str,
-    number: i64,
-    last_turn: i64,
-}
-
-impl Chat<'_> {
-    async fn trim(
-        &self,
-        retention: &Retention,
-        retained: &mut Retained,
-        libraries: &mut FxHashSet<[u8; 16]>,
-    ) -> Result<(), StoreError> {
-        let mut texts = FxHashSet::default();
-        let before = retained.turns;
-        let sql = "SELECT t.turn, t.created, t.trimmed, r.body, r.report \
-             FROM turns t JOIN turn_records r USING (tenant, chat, turn) \
-             WHERE t.tenant = $1 AND t.chat = $2 ORDER BY t.turn";
-        let rows = self.transaction.query(sql, &[&self.tenant, &self.number]).await.doing(DOING)?;
-        for row in rows {
-            let number = |at| row.try_get::<_, i64>(at).doing(DOING);
-            let (turn, created, trimmed) = (number(0)?, number(1)?, number(2)? != 0);
-            let mut body: Vec<u8> = row.try_get(3).doing(DOING)?;
-            let report: Vec<u8> = row.try_get(4).doing(DOING)?;
-            let broken = |reason| damaged(format!("turn {turn}"), reason);
-            let later = (self.last_turn - turn).unsigned_abs();
-            if !trimmed && !retention.keeps(later, Timestamp(created)) {
-                let trimmed = trim::columns(&body, &report).map_err(broken)?;
-                let size = |body: &[u8], report: &[u8]| (body.len() + report.len()) as u64;
-                let freed =
-                    size(&body, &report).saturating_sub(size(&trimmed.body, &trimmed.report));
-                self.replace(turn, &trimmed).await?;
-                retained.turns += 1;
-                retained.bytes += freed;
-                body = trimmed.body;
-            }
-            let (used, library) = trim::references(&body).map_err(broken)?;
-            texts.extend(used);
-            libraries.insert(library);
-        }
-        if retained.turns > before {
-            let used: Vec<i64> = texts.into_iter().collect();
-            let sql = "DELETE FROM texts WHERE tenant = $1 AND chat = $2 AND text <> ALL ($3) \
-                 RETURNING octet_length(body)::bigint";
-            let key: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
-                [&self.tenant, &self.number, &used];
-            for row in self.transaction.query(sql, &key).await.doing(DOING)? {
-                retained.bytes += row.try_get::<_, i64>(0).doing(DOING)?.unsigned_abs();
-            }
-        }
-        Ok(())
-    }
-
-    async fn replace(&self, turn: i64, trimmed: &trim::Trimmed) -> Result<(), StoreError> {
-        let set = "UPDATE turn_records SET body = $4, report = $5 \
-             WHERE tenant = $1 AND chat = $2 AND turn = $3";
-        let key: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
-            [&self.tenant, &self.number, &turn, &trimmed.body, &trimmed.report];
-        self.transaction.execute(set, &key).await.doing(DOING)?;
-        let mark = "UPDATE turns SET trimmed = 1 WHERE tenant = $1 AND chat = $2 AND turn = $3";
-        self.transaction.execute(mark, &[&self.tenant, &self.number, &turn]).await.doing(DOING)?;
-        Ok(())
-    }
 }

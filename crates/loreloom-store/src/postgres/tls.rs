@@ -1,8 +1,8 @@
-//! Encryption on the way to the server.
+//! Encrypted connections.
 //!
-//! `sslmode` is libpq's: `disable`, `prefer` (the default) and `require`. Unlike libpq's, an
-//! encrypted connection is always to a server whose certificate is trusted: by the system, or
-//! by the file that `sslrootcert` names.
+//! `sslmode` has libpq's values `disable`, `prefer` (the default) and `require`. Unlike with libpq,
+//! the certificate of an encrypted connection must always be trusted: by the system, or by the
+//! file that `sslrootcert` names.
 
 use loreloom_ports::StoreError;
 use rustls::{
@@ -12,7 +12,7 @@ use rustls::{
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// An address without `sslrootcert`, which the client does not know, and what that said.
+/// Takes `sslrootcert` out of an address, because the client does not know it.
 pub(super) fn root_of(address: &str) -> (String, Option<String>) {
     let mut root = None;
     let mut keep = |word: &&str| match word.strip_prefix("sslrootcert=") {
@@ -48,7 +48,7 @@ pub(super) fn connector(root: Option<&str>) -> Result<MakeRustlsConnect, StoreEr
             trusted.add(certificate).map_err(|error| failed(error.into()))?;
         }
     } else {
-        // Without any, connections that ask for encryption fail and say so.
+        // Without certificates, connections that need encryption fail with a clear error.
         let system = rustls_native_certs::load_native_certs();
         trusted.add_parsable_certificates(system.certs);
     }

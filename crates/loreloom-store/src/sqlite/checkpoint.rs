@@ -1,10 +1,9 @@
-//! Moving the write-ahead log into the database, off the path of commits.
+//! Moving the write-ahead log into the database, outside of commits.
 //!
-//! SQLite by itself does this inside the commit that finds the log long, which then takes
-//! many times as long as the others. A thread of its own does it on its own connection, once
-//! nobody has written for a while: the disk is then nobody's bottleneck. While people write
-//! without a pause it waits until the log is long. A passive checkpoint waits for nobody and
-//! blocks nobody. Durability does not depend on it: the log is what makes a commit durable.
+//! SQLite does this inside the commit that finds a long log, and that commit then takes many
+//! times as long as others. Here a thread with its own connection does it once nobody has written
+//! for a while, or, if writing does not pause, once the log is long. A passive checkpoint waits
+//! for nobody and blocks nobody. Durability does not depend on it: the log makes a commit durable.
 
 use std::{
     sync::{
@@ -19,69 +18,69 @@ use std::{
 use loreloom_ports::StoreError;
 use rusqlite::Connection;
 
-use super::rows::Doing;
+use crate::errors::DatabaseResult as _;
 
-/// How long nobody has written before the log is moved.
+/// How long writing must pause before the log is moved.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Commits without a pause after which it is moved all the same: some 20 MB of log, which
-/// opening after a crash reads in a few hundredths of a second.
+/// The commits without a pause after which the log is moved anyway: some 20 MB, which opening
+/// after a crash reads in a few hundredths of a second.
 const COMMITS: u32 = 400;
 
-/// Pages of log at which a commit does it after all, should the thread not keep up.
+/// The pages of log at which a commit moves it, if the thread cannot keep up.
 pub(super) const PAGES_AT_MOST: i64 = 20_000;
 
-/// The thread; dropping this ends it.
+/// The thread. Dropping this ends it.
 #[derive(Debug)]
 pub(super) struct Checkpointer {
-    /// Commits since the log was last moved.
+    /// Commits since the last checkpoint.
     commits: Arc<AtomicU32>,
-    nudge: Option<Sender<()>>,
+    wake: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Checkpointer {
     /// Starts the thread.
     pub(super) fn start(connection: Connection) -> Result<Self, StoreError> {
-        let (nudge, nudged) = channel();
+        let (wake, woken) = channel();
         let commits = Arc::new(AtomicU32::new(0));
         let counted = Arc::clone(&commits);
         let thread = Builder::new()
             .name("loreloom-checkpoint".to_owned())
-            .spawn(move || run(&connection, &counted, &nudged))
+            .spawn(move || run(&connection, &counted, &woken))
             .map_err(|error| StoreError::Database {
                 doing: "starting the checkpoint thread",
                 source: error.into(),
             })?;
-        Ok(Self { commits, nudge: Some(nudge), thread: Some(thread) })
+        Ok(Self { commits, wake: Some(wake), thread: Some(thread) })
     }
 
-    /// Counts a commit. The thread is woken by the first only, and when there are many: it
-    /// looks by itself whether there were more.
+    /// Counts a commit. Only the first one wakes the thread, and the one that makes many: the
+    /// thread itself looks for more.
     pub(super) fn committed(&mut self) {
         let before = self.commits.fetch_add(1, Ordering::Relaxed);
         if before == 0 || before + 1 == COMMITS {
-            // A thread that is gone leaves the log to `PAGES_AT_MOST`.
-            self.nudge.take_if(|nudge| nudge.send(()).is_err());
+            // Without the thread, `PAGES_AT_MOST` bounds the log.
+            self.wake.take_if(|wake| wake.send(()).is_err());
         }
     }
 }
 
 impl Drop for Checkpointer {
     fn drop(&mut self) {
-        drop(self.nudge.take());
+        drop(self.wake.take());
         if let Some(thread) = self.thread.take() {
-            // It has nothing to say: what it could not do the next opening does.
+            // The next opening does what it could not do.
             drop(thread.join());
         }
     }
 }
 
-fn run(connection: &Connection, commits: &AtomicU32, nudged: &Receiver<()>) {
-    while nudged.recv().is_ok() {
+fn run(connection: &Connection, commits: &AtomicU32, woken: &Receiver<()>) {
+    while woken.recv().is_ok() {
         let mut seen = commits.load(Ordering::Relaxed);
         while seen < COMMITS {
-            match nudged.recv_timeout(PAUSE) {
+            match woken.recv_timeout(PAUSE) {
                 Ok(()) => break,
                 Err(RecvTimeoutError::Timeout) => {
                     let now = commits.load(Ordering::Relaxed);
@@ -89,12 +88,12 @@ fn run(connection: &Connection, commits: &AtomicU32, nudged: &Receiver<()>) {
                         break;
                     }
                 }
-                // The last connection to close moves the log itself.
+                // The last connection to close moves the log.
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
         commits.store(0, Ordering::Relaxed);
-        // A busy log is left to the next nudge.
+        // A busy log waits for the next checkpoint.
         drop(checkpoint(connection));
     }
 }

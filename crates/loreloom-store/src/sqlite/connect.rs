@@ -5,40 +5,37 @@ use std::{thread::sleep, time::Duration};
 use loreloom_ports::StoreError;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, config::DbConfig};
 
-use super::{
-    checkpoint::PAGES_AT_MOST,
-    rows::{Doing, failed},
-};
-use crate::schema;
+use super::{checkpoint::PAGES_AT_MOST, statement::failed};
+use crate::{errors::DatabaseResult as _, schema};
 
 const SCHEMA: &str = include_str!("../../schema/sqlite.sql");
 
 /// How long a writer waits for another process's transaction.
 const BUSY: Duration = Duration::from_secs(30);
 
-/// Pages a connection may keep: a story of some thousand messages.
+/// The page cache of a connection: a story of some thousand messages fits.
 const CACHE_KIB: i64 = 4 << 10;
 
-/// Pages a connection that only reads may keep: it forgets them at the next write anyway.
+/// The page cache of a connection that only reads: it is dropped at the next write anyway.
 const READ_CACHE_KIB: i64 = 2 << 10;
 
-/// Statements kept ready on each connection; more than the store has.
+/// Prepared statements of each connection; more than the store has.
 const STATEMENTS: usize = 64;
 
 /// Where the database is.
 #[derive(Clone, Debug)]
-pub(super) enum Location {
+pub(super) enum DatabaseLocation {
     /// In a file.
     File(std::path::PathBuf),
-    /// In memory, on one connection.
+    /// In memory, with one connection.
     Memory,
 }
 
 /// Opens a connection. Only the first one of a process needs to [`prepare`] the database.
-pub(super) fn connect(location: &Location) -> Result<Connection, StoreError> {
+pub(super) fn connect(location: &DatabaseLocation) -> Result<Connection, StoreError> {
     let connection = match location {
-        Location::File(path) => Connection::open(path),
-        Location::Memory => Connection::open_in_memory(),
+        DatabaseLocation::File(path) => Connection::open(path),
+        DatabaseLocation::Memory => Connection::open_in_memory(),
     };
     let connection = connection.doing("opening the database")?;
     settings(&connection).map_err(|error| unopened(&connection, error))?;
@@ -46,7 +43,7 @@ pub(super) fn connect(location: &Location) -> Result<Connection, StoreError> {
 }
 
 /// Opens a connection that only reads.
-pub(super) fn connect_to_read(location: &Location) -> Result<Connection, StoreError> {
+pub(super) fn connect_to_read(location: &DatabaseLocation) -> Result<Connection, StoreError> {
     let connection = connect(location)?;
     let smaller = connection.pragma_update(None, "cache_size", -READ_CACHE_KIB);
     smaller.doing("opening the database")?;
@@ -63,13 +60,13 @@ fn unopened(connection: &Connection, error: rusqlite::Error) -> StoreError {
     }
 }
 
-/// `synchronous = FULL` makes a commit durable when it returns, also over a loss of power.
+/// `synchronous = FULL` makes a commit durable when it returns, even if the power fails.
 ///
-/// What a write that is refused takes back is noted in memory: a turn's pages are few, and
-/// SQLite would make a file for them each time.
+/// Pages for rolling back a refused write are kept in memory: a turn has few of them, and SQLite
+/// would otherwise create a file each time.
 ///
-/// A plan does not depend on the values that are bound: otherwise SQLite plans a statement anew
-/// for each of them, which takes longer than to carry it out.
+/// Query plans do not depend on parameters. Otherwise SQLite plans a statement again for each
+/// value, which takes longer than running it.
 fn settings(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.busy_timeout(BUSY)?;
@@ -89,7 +86,7 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
     write_ahead(connection).doing("opening the database")?;
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).doing(doing)?;
-    if check(&transaction)? == Content::Nothing {
+    if check(&transaction)? == SchemaState::Nothing {
         transaction.execute_batch(SCHEMA).doing(doing)?;
         transaction
             .execute("INSERT INTO schema_version VALUES (?1)", [schema::VERSION])
@@ -98,9 +95,9 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
     transaction.commit().doing(doing)
 }
 
-/// What a database contains.
+/// What a database file contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum SchemaState {
     /// No tables.
     Nothing,
     /// Our tables, in the version we know.
@@ -108,13 +105,13 @@ pub(super) enum Content {
 }
 
 /// Looks at the schema of a database. Refuses other versions and other programs.
-pub(super) fn check(connection: &Connection) -> Result<Content, StoreError> {
+pub(super) fn check(connection: &Connection) -> Result<SchemaState, StoreError> {
     let count = |sql: &str| {
         let count: rusqlite::Result<i64> = connection.query_row(sql, [], |row| row.get(0));
         count.map_err(|error| unopened(connection, error))
     };
     if count("SELECT count(*) FROM sqlite_schema")? == 0 {
-        return Ok(Content::Nothing);
+        return Ok(SchemaState::Nothing);
     }
     if count("SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'")? == 0 {
         return Err(StoreError::Damaged {
@@ -124,11 +121,11 @@ pub(super) fn check(connection: &Connection) -> Result<Content, StoreError> {
         });
     }
     schema::check(count("SELECT coalesce(max(version), 0) FROM schema_version")?)?;
-    Ok(Content::Stories)
+    Ok(SchemaState::Stories)
 }
 
-/// Turns the write-ahead log on. SQLite does not wait for another process that is doing
-/// the same, so this does.
+/// Turns the write-ahead log on. SQLite does not wait for another process that does the same, so
+/// this function does.
 fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let step = Duration::from_millis(20);
     let mut waited = Duration::ZERO;

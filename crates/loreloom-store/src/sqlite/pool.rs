@@ -1,9 +1,10 @@
-//! Connections of one database: one that writes, a few that read.
+//! The connections to one database: one that writes, a few that read.
 //!
-//! Readers see the last commit and are never blocked. Reading blocks its thread, mostly for less
-//! time than the way to another thread and back takes: it is done where it is asked for. Tokio
-//! is told, so that a worker's other tasks go on elsewhere, except of a glance: what a turn asks
-//! takes some ten microseconds, and handing the tasks over would take longer.
+//! Readers see the last commit and never wait for the writer. Reading blocks its thread, usually
+//! for less time than a switch to another thread takes, so it runs on the caller's thread.
+//! `block_in_place` moves the other tasks of that thread to another one. That takes longer than a
+//! turn's small queries, of some ten microseconds each, so those skip it
+//! ([`ConnectionPool::read_inline`]).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,80 +18,80 @@ use tokio::{
 
 use super::{
     checkpoint::Checkpointer,
-    connect::{Location, connect, connect_to_read, prepare},
-    unit::Unit,
-    writer::Writer,
+    connect::{DatabaseLocation, connect, connect_to_read, prepare},
+    unit_of_work::UnitOfWork,
+    writer_thread::WriterThread,
 };
 
-/// Reads that may run at once: each connection has a cache, and more than there are processors
-/// would only wait for them.
-fn readers() -> usize {
+/// The most reads at once. Each connection has a cache, and more connections than processors
+/// would only wait.
+fn most_readers() -> usize {
     std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8)
 }
 
 #[derive(Debug)]
-pub(super) struct Pool {
-    location: Location,
-    writer: Writer,
+pub(super) struct ConnectionPool {
+    location: DatabaseLocation,
+    writer: WriterThread,
     idle: Arc<Mutex<Vec<Connection>>>,
     reading: Arc<Semaphore>,
 }
 
-impl Pool {
+impl ConnectionPool {
     /// Opens the database, and creates its schema if it is empty.
-    pub(super) fn open(location: Location) -> Result<Self, StoreError> {
+    pub(super) fn open(location: DatabaseLocation) -> Result<Self, StoreError> {
         let mut connection = connect(&location)?;
         prepare(&mut connection)?;
         let checkpointer = match &location {
-            Location::File(_) => Some(Checkpointer::start(connect_to_read(&location)?)?),
-            Location::Memory => None,
+            DatabaseLocation::File(_) => Some(Checkpointer::start(connect_to_read(&location)?)?),
+            DatabaseLocation::Memory => None,
         };
-        let writer = Writer::start(connection, checkpointer)?;
-        let reading = Arc::new(Semaphore::new(readers()));
+        let writer = WriterThread::start(connection, checkpointer)?;
+        let reading = Arc::new(Semaphore::new(most_readers()));
         Ok(Self { location, writer, idle: Arc::default(), reading })
     }
 
-    /// Carries out a write; what it returns is on disk.
+    /// Runs a write. When this returns, the write is on disk.
     pub(super) async fn write<T: Send + 'static>(
         &self,
-        write: impl FnOnce(Unit<'_>) -> Result<T, StoreError> + Send + 'static,
+        write: impl FnOnce(UnitOfWork<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.writer.write(write).await
     }
 
-    /// Does something on the writing connection that begins its own transactions.
-    pub(super) async fn alone<T: Send + 'static>(
+    /// Runs work on the writing connection that begins its own transactions.
+    pub(super) async fn exclusive<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.writer.alone(work).await
+        self.writer.exclusive(work).await
     }
 
-    /// Runs `read` on a reading connection.
+    /// Runs a read.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        if matches!(self.location, Location::Memory) {
-            return self.writer.alone(read).await;
+        if matches!(self.location, DatabaseLocation::Memory) {
+            return self.writer.exclusive(read).await;
         }
         let reading = self.reading(read).await?;
         blocking(reading).await
     }
 
-    /// Runs a `read` that takes no longer than any step of a task may.
-    pub(super) async fn glance<T: Send + 'static>(
+    /// Runs a read that is quick enough for a step of an async task.
+    pub(super) async fn read_inline<T: Send + 'static>(
         &self,
         read: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        if matches!(self.location, Location::Memory) {
-            return self.writer.alone(read).await;
+        if matches!(self.location, DatabaseLocation::Memory) {
+            return self.writer.exclusive(read).await;
         }
         let reading = self.reading(read).await?;
         reading()
     }
 
-    /// A `read` that has a place among those that run at once.
+    /// Waits until a read may run, and returns it ready to run.
     async fn reading<T: Send + 'static>(
         &self,
         read: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
@@ -115,7 +116,7 @@ impl Pool {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
-    // A runtime of one thread has no other that could go on with its tasks.
+    // A runtime with one thread has no other thread for the remaining tasks.
     if Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread {
         return block_in_place(work);
     }
@@ -123,5 +124,5 @@ async fn blocking<T: Send + 'static>(
 }
 
 fn stopped(source: Box<dyn std::error::Error + Send + Sync>) -> StoreError {
-    StoreError::Database { doing: "running on a thread of its own", source }
+    StoreError::Database { doing: "running a read", source }
 }

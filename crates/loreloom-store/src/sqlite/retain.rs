@@ -1,255 +1,165 @@
-//! Giving up what old turns can do without.
+//! Trimming old turns, and deleting what nothing refers to any more.
 
-use loreloom_core::{
-    ids::{ChatId, Digest, TenantId},
-    units::Timestamp,
-};
+use loreloom_core::ids::{ChatId, TenantId};
 use loreloom_ports::{Retained, Retention, StoreError, TurnId};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use rustc_hash::FxHashSet;
 
 use super::{
-    rows::{ChatRow, Doing, Reading},
-    unit::Unit,
+    read::find_chat,
+    statement::{execute, query, query_first},
+    unit_of_work::UnitOfWork,
 };
-use crate::codec::{PiecesInUse, trim};
+use crate::{
+    codec::{
+        PiecesInUse,
+        trim::{self, TrimmedColumns},
+    },
+    errors::{DatabaseResult as _, DecodeResult as _},
+    retention::RetentionRun,
+    rows::{
+        StoredRow as _, library, signed,
+        turn::{self, OldTurn},
+    },
+};
 
 const DOING: &str = "trimming old turns";
 
-/// Trims the old turns of all chats, and drops texts that nothing refers to any more.
+/// Trims the old turns of all chats, and deletes texts and libraries that are not in use.
 pub(super) fn retain(
-    transaction: Unit<'_>,
+    unit: UnitOfWork<'_>,
     tenant: &TenantId,
     retention: &Retention,
 ) -> Result<Retained, StoreError> {
-    let mut retained = Retained::default();
-    let mut libraries = FxHashSet::default();
-    let chats: Vec<(i64, i64)> = transaction
-        .prepare("SELECT chat, last_turn FROM chats WHERE tenant = ?1")
-        .and_then(|mut all| {
-            let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-            all.query_map([tenant.as_str()], row)?.collect()
-        })
-        .doing(DOING)?;
-    for (number, last_turn) in chats {
-        let chat = Chat { connection: &transaction, tenant, number, last_turn };
-        chat.trim(retention, &mut retained, &mut libraries)?;
+    let mut run = RetentionRun::new(retention);
+    let chats = "SELECT chat, last_turn FROM chats WHERE tenant = $1";
+    let chats =
+        query(&unit, DOING, chats, [tenant.as_str()], |row| Ok((row.number(0)?, row.number(1)?)))?;
+    for (number, last) in chats {
+        retain_chat(&unit, tenant, (number, last), &mut run)?;
     }
     if retention.unused_libraries {
-        drop_libraries(&transaction, tenant, &libraries, &mut retained).doing(DOING)?;
-        retained.bytes += drop_pieces(&transaction, tenant)?;
+        delete_libraries(&unit, tenant, &mut run)?;
+        run.retained.bytes += delete_pieces(&unit, tenant)?;
     }
     if !retention.dry_run {
-        transaction.commit().doing(DOING)?;
+        unit.commit().doing(DOING)?;
     }
-    // A dry run did everything, and takes it back here.
-    Ok(retained)
+    // A dry run does everything, and is rolled back here.
+    Ok(run.retained)
 }
 
-/// Trims some turns of a chat. Texts that nothing refers to any more stay until the next
-/// [`retain`].
+/// Trims some turns of a chat. Texts that are no longer in use stay until the next [`retain`].
 pub(super) fn trim(
-    transaction: Unit<'_>,
+    unit: UnitOfWork<'_>,
     tenant: &TenantId,
     id: &ChatId,
     turns: &[TurnId],
 ) -> Result<(), StoreError> {
-    let ChatRow { number, last_turn, .. } = ChatRow::get(&transaction, tenant, id)?;
-    let chat = Chat { connection: &transaction, tenant, number, last_turn };
+    let chat = find_chat(&unit, tenant, id)?.number;
     for turn in turns {
+        let number = signed(turn.0);
+        let key = params![tenant.as_str(), chat, number];
+        let found =
+            query_first(&unit, DOING, turn::FIND_RECORD, key, |row| turn::body_and_report(row))?;
         let no_turn = || StoreError::NoTurn { chat: id.clone(), turn: *turn };
-        let number = i64::try_from(turn.0).map_err(|_| no_turn())?;
-        let (body, report) = chat.columns(number).doing(DOING)?.ok_or_else(no_turn)?;
-        let trimmed =
-            trim::columns(&body, &report).reading(|| format!("turn {number} of chat `{id}`"))?;
-        chat.replace(number, &trimmed).doing(DOING)?;
+        let (body, report) = found.ok_or_else(no_turn)?;
+        let what = || format!("turn {number} of chat `{id}`");
+        let trimmed = trim::columns(&body, &report).reading(what)?;
+        replace(&unit, tenant, (chat, number), &trimmed)?;
     }
-    transaction.commit().doing(DOING)
+    unit.commit().doing(DOING)
 }
 
-struct Chat<'a> {
-    connection: &'a Connection,
-    tenant: &'a TenantId,
-    number: i64,
-    last_turn: i64,
-}
-
-/// A turn's record, as far as trimming looks at it.
-struct Old {
-    turn: i64,
-    created: i64,
-    trimmed: bool,
-    body: Vec<u8>,
-    report: Vec<u8>,
-}
-
-impl Chat<'_> {
-    fn trim(
-        &self,
-        retention: &Retention,
-        retained: &mut Retained,
-        libraries: &mut FxHashSet<[u8; 16]>,
-    ) -> Result<(), StoreError> {
-        let mut texts = FxHashSet::default();
-        let before = retained.turns;
-        let mut select = self
-            .connection
-            .prepare(
-                "SELECT t.turn, t.created, t.trimmed, r.body, r.report \
-                 FROM turns t JOIN turn_records r USING (tenant, chat, turn) \
-                 WHERE t.tenant = ?1 AND t.chat = ?2 ORDER BY t.turn",
-            )
-            .doing(DOING)?;
-        let old = |row: &rusqlite::Row<'_>| {
-            Ok(Old {
-                turn: row.get(0)?,
-                created: row.get(1)?,
-                trimmed: row.get(2)?,
-                body: row.get(3)?,
-                report: row.get(4)?,
-            })
-        };
-        let key = params![self.tenant.as_str(), self.number];
-        for old in select.query_map(key, old).doing(DOING)? {
-            let mut old = old.doing(DOING)?;
-            let what = || format!("turn {}", old.turn);
-            let later = (self.last_turn - old.turn).unsigned_abs();
-            if !old.trimmed && !retention.keeps(later, Timestamp(old.created)) {
-                let trimmed = trim::columns(&old.body, &old.report).reading(what)?;
-                let size = |body: &[u8], report: &[u8]| (body.len() + report.len()) as u64;
-                let freed = size(&old.body, &old.report)
-                    .saturating_sub(size(&trimmed.body, &trimmed.report));
-                self.replace(old.turn, &trimmed).doing(DOING)?;
-                retained.turns += 1;
-                retained.bytes += freed;
-                old.body = trimmed.body;
-            }
-            let (used, library) = trim::references(&old.body).reading(what)?;
-            texts.extend(used);
-            libraries.insert(library);
-        }
-        if retained.turns > before {
-            retained.bytes += self.drop_texts(&texts).doing(DOING)?;
-        }
-        Ok(())
-    }
-
-    /// The body and the report of a turn.
-    fn columns(&self, turn: i64) -> rusqlite::Result<Option<(Vec<u8>, Vec<u8>)>> {
-        self.connection
-            .prepare_cached(
-                "SELECT body, report FROM turn_records \
-                 WHERE tenant = ?1 AND chat = ?2 AND turn = ?3",
-            )?
-            .query_row(params![self.tenant.as_str(), self.number, turn], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
-            .optional()
-    }
-
-    fn replace(&self, turn: i64, trimmed: &trim::Trimmed) -> rusqlite::Result<()> {
-        let (tenant, chat) = (self.tenant.as_str(), self.number);
-        self.connection
-            .prepare_cached(
-                "UPDATE turn_records SET body = ?4, report = ?5 \
-                 WHERE tenant = ?1 AND chat = ?2 AND turn = ?3",
-            )?
-            .execute(params![tenant, chat, turn, trimmed.body, trimmed.report])?;
-        self.connection
-            .prepare_cached(
-                "UPDATE turns SET trimmed = 1 WHERE tenant = ?1 AND chat = ?2 AND turn = ?3",
-            )?
-            .execute(params![tenant, chat, turn])?;
-        Ok(())
-    }
-
-    /// Drops the texts that are not used; returns their size.
-    fn drop_texts(&self, used: &FxHashSet<i64>) -> rusqlite::Result<u64> {
-        let (tenant, chat) = (self.tenant.as_str(), self.number);
-        let all: Vec<(i64, i64)> = self
-            .connection
-            .prepare("SELECT text, length(body) FROM texts WHERE tenant = ?1 AND chat = ?2")?
-            .query_map(params![tenant, chat], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<rusqlite::Result<_>>()?;
-        let mut delete = self
-            .connection
-            .prepare_cached("DELETE FROM texts WHERE tenant = ?1 AND chat = ?2 AND text = ?3")?;
-        let mut freed = 0;
-        for (text, size) in all.into_iter().filter(|(text, _)| !used.contains(text)) {
-            delete.execute(params![tenant, chat, text])?;
-            freed += size.unsigned_abs();
-        }
-        Ok(freed)
-    }
-}
-
-fn drop_libraries(
+fn retain_chat(
     connection: &Connection,
     tenant: &TenantId,
-    used: &FxHashSet<[u8; 16]>,
-    retained: &mut Retained,
-) -> rusqlite::Result<()> {
-    let all: Vec<(Vec<u8>, i64)> = connection
-        .prepare("SELECT version, length(body) FROM libraries WHERE tenant = ?1")?
-        .query_map([tenant.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<rusqlite::Result<_>>()?;
-    let mut delete =
-        connection.prepare_cached("DELETE FROM libraries WHERE tenant = ?1 AND version = ?2")?;
-    for (version, size) in all {
-        if <[u8; 16]>::try_from(version.as_slice()).is_ok_and(|name| used.contains(&name)) {
-            continue;
-        }
-        delete.execute(params![tenant.as_str(), version])?;
-        retained.libraries += 1;
-        retained.bytes += size.unsigned_abs();
+    (chat, last): (i64, i64),
+    run: &mut RetentionRun<'_>,
+) -> Result<(), StoreError> {
+    let before = run.retained.turns;
+    run.texts.clear();
+    let key = params![tenant.as_str(), chat];
+    // One turn at a time: all records of a long chat are many megabytes.
+    query(connection, DOING, turn::ALL_RECORDS, key, |row| {
+        let old = OldTurn::of(row)?;
+        let trimmed = run.turn(&old, last).map_err(|reason| format!("turn {}: {reason}", old.turn));
+        let Some(trimmed) = trimmed? else { return Ok(()) };
+        let replaced = replace(connection, tenant, (chat, old.turn), &trimmed);
+        replaced.map_err(|error| error.to_string())
+    })?;
+    if run.retained.turns > before {
+        run.retained.bytes += delete_texts(connection, tenant, chat, &run.texts)?;
     }
     Ok(())
 }
 
-/// Drops the pieces of books that no library and nothing on the desk, now or in its past,
-/// refers to; returns their size.
-fn drop_pieces(connection: &Connection, tenant: &TenantId) -> Result<u64, StoreError> {
-    let mut used = PiecesInUse::default();
-    for body in all::<Vec<u8>>(connection, tenant, "SELECT body FROM libraries WHERE tenant = ?1")?
-    {
-        used.library(&body).reading(|| "a library".to_owned())?;
-    }
-    let desk = "SELECT value FROM documents WHERE tenant = ?1 \
-         UNION ALL SELECT before FROM document_changes WHERE tenant = ?1 AND before IS NOT NULL \
-         UNION ALL SELECT after FROM document_changes WHERE tenant = ?1 AND after IS NOT NULL";
-    for value in all::<String>(connection, tenant, desk)? {
-        used.value(&value);
-    }
-    let pieces: Vec<(Vec<u8>, Vec<u8>)> = connection
-        .prepare("SELECT hash, body FROM book_pieces WHERE tenant = ?1")
-        .and_then(|mut select| {
-            let piece = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-            select.query_map([tenant.as_str()], piece)?.collect()
-        })
-        .doing(DOING)?;
-    let pieces = pieces.into_iter().filter_map(|(hash, body)| {
-        let hash = <[u8; 16]>::try_from(hash.as_slice()).ok()?;
-        Some((Digest(hash), body))
-    });
-    let unused = used.unused(&pieces.collect::<Vec<_>>());
+fn replace(
+    connection: &Connection,
+    tenant: &TenantId,
+    (chat, turn): (i64, i64),
+    trimmed: &TrimmedColumns,
+) -> Result<(), StoreError> {
+    let tenant = tenant.as_str();
+    let set = "UPDATE turn_records SET body = $4, report = $5 \
+         WHERE tenant = $1 AND chat = $2 AND turn = $3";
+    execute(connection, DOING, set, params![tenant, chat, turn, trimmed.body, trimmed.report])?;
+    let mark = "UPDATE turns SET trimmed = 1 WHERE tenant = $1 AND chat = $2 AND turn = $3";
+    execute(connection, DOING, mark, params![tenant, chat, turn]).map(drop)
+}
+
+/// Deletes the texts that are not in use. Returns their size.
+fn delete_texts(
+    connection: &Connection,
+    tenant: &TenantId,
+    chat: i64,
+    used: &FxHashSet<i64>,
+) -> Result<u64, StoreError> {
+    let all = "SELECT text, length(body) FROM texts WHERE tenant = $1 AND chat = $2";
+    let key = params![tenant.as_str(), chat];
+    let all = query(connection, DOING, all, key, |row| Ok((row.number(0)?, row.unsigned(1)?)))?;
     let mut freed = 0;
-    for (hash, size) in unused.reading(|| "a book".to_owned())? {
-        connection
-            .prepare_cached("DELETE FROM book_pieces WHERE tenant = ?1 AND hash = ?2")
-            .and_then(|mut delete| delete.execute(params![tenant.as_str(), hash.0]))
-            .doing(DOING)?;
+    for (text, size) in all.into_iter().filter(|(text, _)| !used.contains(text)) {
+        let delete = "DELETE FROM texts WHERE tenant = $1 AND chat = $2 AND text = $3";
+        execute(connection, DOING, delete, params![tenant.as_str(), chat, text])?;
         freed += size;
     }
     Ok(freed)
 }
 
-fn all<T: rusqlite::types::FromSql>(
+fn delete_libraries(
     connection: &Connection,
     tenant: &TenantId,
-    sql: &str,
-) -> Result<Vec<T>, StoreError> {
-    connection
-        .prepare(sql)
-        .and_then(|mut select| select.query_map([tenant.as_str()], |row| row.get(0))?.collect())
-        .doing(DOING)
+    run: &mut RetentionRun<'_>,
+) -> Result<(), StoreError> {
+    let all = "SELECT version, length(body) FROM libraries WHERE tenant = $1";
+    let all = query(connection, DOING, all, [tenant.as_str()], |row| {
+        Ok((row.digest(0)?.0, row.unsigned(1)?))
+    })?;
+    for (version, size) in all.into_iter().filter(|(version, _)| !run.libraries.contains(version)) {
+        let delete = "DELETE FROM libraries WHERE tenant = $1 AND version = $2";
+        execute(connection, DOING, delete, params![tenant.as_str(), version])?;
+        run.retained.libraries += 1;
+        run.retained.bytes += size;
+    }
+    Ok(())
+}
+
+/// Deletes the pieces of books that are not in use. Returns their size.
+fn delete_pieces(connection: &Connection, tenant: &TenantId) -> Result<u64, StoreError> {
+    let mut used = PiecesInUse::default();
+    let key = [tenant.as_str()];
+    query(connection, DOING, library::ALL_BODIES, key, |row| used.library(row.bytes(0)?))?;
+    query(connection, DOING, library::ALL_REFERENCES, key, |row| {
+        used.document(row.str(0)?);
+        Ok(())
+    })?;
+    let pieces = query(connection, DOING, library::ALL_PIECES, key, |row| library::piece(row))?;
+    let mut freed = 0;
+    for (hash, size) in used.unused(&pieces).reading(|| "a book".to_owned())? {
+        let delete = "DELETE FROM book_pieces WHERE tenant = $1 AND hash = $2";
+        execute(connection, DOING, delete, params![tenant.as_str(), hash.0])?;
+        freed += size;
+    }
+    Ok(freed)
 }

@@ -1,296 +1,193 @@
-//! Writing: each function is one unit of a transaction that has the database's only
-//! write lock before anything is read, so the version that is checked is the version that is
-//! written over, whichever process writes.
+//! Writing to a chat. Each function is one unit of a transaction that takes the database's only
+//! write lock before it reads: the version that is checked is the version that is replaced,
+//! whichever process writes.
 
 use loreloom_core::{
     chat::{Message, PathItem},
     ids::{ChatId, PrefixHash, TenantId},
     units::Timestamp,
 };
-use loreloom_ports::{
-    ChatRecord, Node, Reply, StoreError, StoredTurn, TurnId, WriteId, WriteKind, WriteRecord,
-};
-use rusqlite::{Connection, OptionalExtension, params};
+use loreloom_ports::{ChatRecord, Node, Reply, StoreError, StoredTurn, TurnId, WriteId, WriteKind};
+use rusqlite::{Row, params};
 
 use super::{
-    rows::{ChatRow, Doing, Hash, Reading},
-    unit::Unit,
+    read::{find_chat, find_chat_if_any},
+    statement::{execute, query, query_first},
+    unit_of_work::UnitOfWork,
 };
 use crate::{
     checks,
-    codec::{Committed, Draft, Finished, NodeColumns, Told, not_json, pack, text_hash, told_hash},
-    undo::{self, Did},
+    codec::{DraftedRows, NodeColumns, TurnDraft, message_hash, pack, role_number, text_hash},
+    errors::{DatabaseResult as _, not_json},
+    recent_paths::DraftOutcome,
+    rows::{
+        StoredRow as _,
+        chat::{self, ChatRow},
+        node::TreePosition,
+        signed, turn, write_log,
+    },
+    undo::{self, LoggedWrite},
 };
 
-/// Makes a chat if there is none.
+/// Creates a chat if there is none.
 pub(super) fn open_chat(
-    transaction: Unit<'_>,
+    unit: UnitOfWork<'_>,
     tenant: &TenantId,
-    chat: &ChatId,
+    id: &ChatId,
     title: &str,
     now: Timestamp,
 ) -> Result<ChatRecord, StoreError> {
-    const INSERT: &str = "INSERT INTO chats \
-         (tenant, chat, id, title, tip, created, updated, version) \
-         SELECT ?1, coalesce(max(chat), 0) + 1, ?2, ?3, ?4, ?5, ?5, 0 FROM chats WHERE tenant = ?1";
-    let doing = "making a chat";
-    if let Some(row) = ChatRow::find(&transaction, tenant, chat).doing(doing)? {
+    let doing = "creating a chat";
+    if let Some(row) = find_chat_if_any(&unit, tenant, id)? {
         return Ok(row.record);
     }
-    let tip = Hash(PrefixHash::default().0);
-    transaction
-        .prepare_cached(INSERT)
-        .and_then(|mut insert| {
-            insert.execute(params![tenant.as_str(), chat.as_str(), title, tip, now.0])
-        })
-        .doing(doing)?;
-    let row = ChatRow::get(&transaction, tenant, chat)?;
-    transaction.commit().doing(doing)?;
+    let tip = PrefixHash::default();
+    let row = params![tenant.as_str(), id.as_str(), title, tip.0.0, now.0];
+    execute(&unit, doing, chat::INSERT, row)?;
+    let row = find_chat(&unit, tenant, id)?;
+    unit.commit().doing(doing)?;
     Ok(row.record)
 }
 
-/// Stores a drafted turn.
-pub(super) fn commit_turn(
-    unit: Unit<'_>,
-    tenant: &TenantId,
-    chat: &ChatId,
-    draft: Draft,
-    seen: Option<u64>,
-) -> Result<Committed, StoreError> {
-    let committed = turn(&unit, tenant, chat, draft, seen)?;
-    unit.commit().doing("storing a turn")?;
-    Ok(committed)
-}
+const DOING: &str = "writing to a chat";
 
-/// Stores a reply; returns the number of its message as well.
-pub(super) fn commit_reply(
-    unit: Unit<'_>,
-    tenant: &TenantId,
-    chat: &ChatId,
-    given: &Reply,
-) -> Result<(WriteId, i64), StoreError> {
-    let stored = reply(&unit, tenant, chat, given)?;
-    unit.commit().doing("storing a reply")?;
-    Ok(stored)
-}
-
-/// Stores a drafted turn and the reply to it; returns the number of the reply's message as well,
-/// or nothing of it where the draft was stale.
-pub(super) fn commit_answered(
-    unit: Unit<'_>,
-    tenant: &TenantId,
-    chat: &ChatId,
-    draft: Draft,
-    (node, created): (Node, Timestamp),
-) -> Result<(Committed, Option<(WriteId, i64)>), StoreError> {
-    let committed = turn(&unit, tenant, chat, draft, None)?;
-    let Committed::Stored(stored, _) = &committed else { return Ok((committed, None)) };
-    let answer = Reply { turn: stored.id, node, created };
-    let replied = reply(&unit, tenant, chat, &answer)?;
-    unit.commit().doing("storing a turn with its reply")?;
-    Ok((committed, Some(replied)))
-}
-
-fn turn(
-    connection: &Connection,
-    tenant: &TenantId,
-    chat: &ChatId,
-    draft: Draft,
-    seen: Option<u64>,
-) -> Result<Committed, StoreError> {
-    let doing = "storing a turn";
-    let row = ChatRow::get(connection, tenant, chat)?;
-    checks::version_was_seen(&row.record, seen)?;
-    let mut writer = Writer::new(connection, tenant, row);
-    let Some(numbers) = writer.path(&draft)? else { return Ok(Committed::Stale) };
-    let texts = draft.texts.iter().map(|text| writer.text(text));
-    let texts = texts.collect::<rusqlite::Result<_>>().doing(doing)?;
-    let finished = draft.finish(&numbers, texts)?;
-    writer.turn(&finished).doing(doing)?;
-    writer.row.record.tip = finished.columns.tip_after(writer.tip);
-    let id = TurnId(writer.row.last_turn.unsigned_abs());
-    let did = Did::new(WriteKind::Turn(id));
-    let record = writer.finish(did, finished.columns.created).doing(doing)?;
-    let stored = StoredTurn { id, write: record.last_write() };
-    Ok(Committed::Stored(stored, finished.path))
-}
-
-/// Stores the nodes of a draft without a turn.
-pub(super) fn commit_path(
-    unit: Unit<'_>,
-    tenant: &TenantId,
-    chat: &ChatId,
-    draft: &Draft,
-    seen: Option<u64>,
-) -> Result<ChatRecord, StoreError> {
-    let doing = "storing a path";
-    let row = ChatRow::get(&unit, tenant, chat)?;
-    checks::version_was_seen(&row.record, seen)?;
-    let mut writer = Writer::new(&unit, tenant, row);
-    writer.path(draft)?;
-    writer.row.record.tip = draft.columns.at;
-    let record = writer.finish(Did::new(WriteKind::Path), draft.columns.created).doing(doing)?;
-    unit.commit().doing(doing)?;
-    Ok(record)
-}
-
-fn reply(
-    connection: &Connection,
-    tenant: &TenantId,
-    chat: &ChatId,
-    reply: &Reply,
-) -> Result<(WriteId, i64), StoreError> {
-    let doing = "storing a reply";
-    let row = ChatRow::get(connection, tenant, chat)?;
-    let mut writer = Writer::new(connection, tenant, row);
-    let no_turn = || StoreError::NoTurn { chat: chat.clone(), turn: reply.turn };
-    let turn = i64::try_from(reply.turn.0).map_err(|_| no_turn())?;
-    let (at, before) = writer.turn_at(turn).doing(doing)?.ok_or_else(no_turn)?;
-    let node = &reply.node;
-    let parent = writer.position(node.parent).doing(doing)?;
-    let parent =
-        parent.ok_or_else(|| StoreError::NoNode { chat: chat.clone(), node: node.parent })?;
-    let number = writer.message(&node.message).doing(doing)?;
-    if writer.position(node.prefix).doing(doing)?.is_none() {
-        let (id, prefix) = (node.message_id, node.prefix);
-        let item = PathItem { id, prefix, message: node.message.clone() };
-        let place = writer.next_place(parent).doing(doing)?;
-        writer.node(place, &item, number)?;
-    }
-    writer.set_reply(turn, Some(node.prefix)).doing(doing)?;
-    if writer.row.record.tip == at {
-        writer.row.record.tip = node.prefix;
-    }
-    let did = Did { reply: before, ..Did::new(WriteKind::Reply(reply.turn)) };
-    let record = writer.finish(did, reply.created).doing(doing)?;
-    Ok((record.last_write(), number))
-}
-
-/// Moves the tip to a stored node.
-pub(super) fn move_tip(
-    unit: Unit<'_>,
-    tenant: &TenantId,
-    chat: &ChatId,
-    tip: PrefixHash,
-    seen: Option<u64>,
-    now: Timestamp,
-) -> Result<ChatRecord, StoreError> {
-    let doing = "moving a chat's tip";
-    let row = ChatRow::get(&unit, tenant, chat)?;
-    checks::version_was_seen(&row.record, seen)?;
-    let mut writer = Writer::new(&unit, tenant, row);
-    if writer.position(tip).doing(doing)?.is_none() {
-        return Err(StoreError::NoNode { chat: chat.clone(), node: tip });
-    }
-    writer.row.record.tip = tip;
-    let record = writer.finish(Did::new(WriteKind::Tip), now).doing(doing)?;
-    unit.commit().doing(doing)?;
-    Ok(record)
-}
-
-/// Takes a write back.
-pub(super) fn undo(
-    unit: Unit<'_>,
-    tenant: &TenantId,
-    chat: &ChatId,
-    write: WriteId,
-    now: Timestamp,
-) -> Result<ChatRecord, StoreError> {
-    let doing = "taking a write back";
-    let row = ChatRow::get(&unit, tenant, chat)?;
-    let log = writes(&unit, tenant, &row)?;
-    let undo = undo::plan(chat, &log, write)?;
-    let mut writer = Writer::new(&unit, tenant, row);
-    let mut did = Did { undoes: Some(undo.write.id), ..Did::new(undo.write.kind) };
-    match undo.write.kind {
-        WriteKind::Turn(turn) => writer.set_undone(turn, undo.undone).doing(doing)?,
-        WriteKind::Reply(turn) => {
-            let number = turn.0.cast_signed();
-            did.reply = writer.turn_at(number).doing(doing)?.and_then(|(_, reply)| reply);
-            writer.set_reply(number, undo.write.reply).doing(doing)?;
-        }
-        WriteKind::Path | WriteKind::Tip => (),
-    }
-    writer.row.record.tip = undo.write.tip;
-    let record = writer.finish(did, now).doing(doing)?;
-    unit.commit().doing(doing)?;
-    Ok(record)
-}
-
-/// The log of a chat's writes.
-pub(super) fn writes(
-    connection: &Connection,
-    tenant: &TenantId,
-    row: &ChatRow,
-) -> Result<Vec<WriteRecord>, StoreError> {
-    let doing = "reading the log of writes";
-    let mut select = connection
-        .prepare_cached(
-            "SELECT version, kind, turn, undoes, tip, reply, created FROM writes \
-             WHERE tenant = ?1 AND chat = ?2 ORDER BY version",
-        )
-        .doing(doing)?;
-    let mut rows = select.query(params![tenant.as_str(), row.number]).doing(doing)?;
-    let mut log = Vec::new();
-    while let Some(line) = rows.next().doing(doing)? {
-        let kind = undo::kind_from(line.get(1).doing(doing)?, line.get(2).doing(doing)?);
-        let undoes: Option<i64> = line.get(3).doing(doing)?;
-        let reply: Option<Hash> = line.get(5).doing(doing)?;
-        log.push(WriteRecord {
-            id: WriteId(line.get::<_, i64>(0).doing(doing)?.unsigned_abs()),
-            kind: kind.reading(|| format!("the log of chat `{}`", row.record.id))?,
-            undoes: undoes.map(|version| WriteId(version.unsigned_abs())),
-            tip: PrefixHash(line.get::<_, Hash>(4).doing(doing)?.0),
-            reply: reply.map(|hash| PrefixHash(hash.0)),
-            created: Timestamp(line.get(6).doing(doing)?),
-        });
-    }
-    Ok(log)
-}
-
-/// Where a node is: its branch, `None` above the first message, and its depth.
-#[derive(Clone, Copy, Debug)]
-struct Position {
-    branch: Option<i64>,
-    depth: i64,
-}
-
-struct Writer<'connection> {
-    connection: &'connection Connection,
-    tenant: &'connection TenantId,
+/// Writes to one chat.
+pub(super) struct ChatWriter<'unit> {
+    unit: UnitOfWork<'unit>,
+    tenant: &'unit TenantId,
     row: ChatRow,
-    /// The tip before.
-    tip: PrefixHash,
 }
 
-impl<'connection> Writer<'connection> {
-    fn new(
-        connection: &'connection Connection,
-        tenant: &'connection TenantId,
-        row: ChatRow,
-    ) -> Self {
-        let tip = row.record.tip;
-        Self { connection, tenant, row, tip }
+impl<'unit> ChatWriter<'unit> {
+    /// Begins to write to a chat. `seen` is the version that the caller has seen, if it matters.
+    pub(super) fn begin(
+        unit: UnitOfWork<'unit>,
+        tenant: &'unit TenantId,
+        chat: &ChatId,
+        seen: Option<u64>,
+    ) -> Result<Self, StoreError> {
+        let row = find_chat(&unit, tenant, chat)?;
+        checks::version_was_seen(&row.record, seen)?;
+        Ok(Self { unit, tenant, row })
     }
 
-    fn position(&self, prefix: PrefixHash) -> rusqlite::Result<Option<Position>> {
-        if prefix == PrefixHash::default() {
-            return Ok(Some(Position { branch: None, depth: 0 }));
+    /// Stores a drafted turn.
+    pub(super) fn commit_turn(mut self, draft: TurnDraft) -> Result<DraftOutcome, StoreError> {
+        let outcome = self.turn(draft)?;
+        self.unit.commit().doing(DOING)?;
+        Ok(outcome)
+    }
+
+    /// Stores a reply. Returns the number of its message as well.
+    pub(super) fn commit_reply(mut self, reply: &Reply) -> Result<(WriteId, i64), StoreError> {
+        let stored = self.reply(reply)?;
+        self.unit.commit().doing(DOING)?;
+        Ok(stored)
+    }
+
+    /// Stores a drafted turn and its reply. Returns the number of the reply's message as well, or
+    /// nothing of the reply if the draft is stale.
+    pub(super) fn commit_answered(
+        mut self,
+        draft: TurnDraft,
+        node: Node,
+        created: Timestamp,
+    ) -> Result<(DraftOutcome, Option<(WriteId, i64)>), StoreError> {
+        let outcome = self.turn(draft)?;
+        let DraftOutcome::Stored(stored, _) = &outcome else { return Ok((outcome, None)) };
+        let reply = self.reply(&Reply { turn: stored.id, node, created })?;
+        self.unit.commit().doing(DOING)?;
+        Ok((outcome, Some(reply)))
+    }
+
+    /// Stores the nodes of a draft without a turn.
+    pub(super) fn commit_path(mut self, draft: &TurnDraft) -> Result<ChatRecord, StoreError> {
+        self.path(draft)?;
+        let (tip, created) = (draft.columns.at, draft.columns.created);
+        self.commit(tip, LoggedWrite::new(WriteKind::Path), created)
+    }
+
+    /// Moves the tip to a stored node.
+    pub(super) fn move_tip(
+        self,
+        tip: PrefixHash,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError> {
+        self.stored_position(tip)?;
+        self.commit(tip, LoggedWrite::new(WriteKind::Tip), now)
+    }
+
+    /// Undoes a write.
+    pub(super) fn undo(self, write: WriteId, now: Timestamp) -> Result<ChatRecord, StoreError> {
+        let key = (self.tenant.as_str(), self.row.number);
+        let log = query(&self.unit, DOING, write_log::LIST, key, |row| write_log::record(row))?;
+        let plan = undo::plan(&self.row.record.id, &log, write)?;
+        let mut logged = plan.logged();
+        match plan.write.kind {
+            WriteKind::Turn(turn) => {
+                self.update_turn(turn::SET_UNDONE, signed(turn.0), plan.undone)?;
+            }
+            WriteKind::Reply(turn) => {
+                let turn = signed(turn.0);
+                logged.reply = self.node_and_reply(turn)?.and_then(|(_, reply)| reply);
+                self.update_turn(turn::SET_REPLY, turn, plan.write.reply.map(|reply| reply.0.0))?;
+            }
+            WriteKind::Path | WriteKind::Tip => (),
         }
-        let mut find = self.connection.prepare_cached(
-            "SELECT branch, depth FROM nodes WHERE tenant = ?1 AND chat = ?2 AND prefix = ?3",
-        )?;
-        let key = params![self.tenant.as_str(), self.row.number, Hash(prefix.0)];
-        let place = |row: &rusqlite::Row<'_>| {
-            Ok(Position { branch: Some(row.get(0)?), depth: row.get(1)? })
-        };
-        find.query_row(key, place).optional()
+        self.commit(plan.write.tip, logged, now)
     }
 
-    /// The place on the path at which new nodes begin, and where their parent is. A stored
-    /// node's ancestors are stored, so a binary search finds it. `None` if the draft's base
-    /// is not stored.
-    fn junction(&self, draft: &Draft) -> rusqlite::Result<Option<(usize, Position)>> {
+    fn turn(&mut self, draft: TurnDraft) -> Result<DraftOutcome, StoreError> {
+        let Some(numbers) = self.path(&draft)? else { return Ok(DraftOutcome::Stale) };
+        let texts = draft.texts.iter().map(|text| self.text(text));
+        let texts = texts.collect::<Result<_, _>>()?;
+        let rows = draft.finish(&numbers, texts)?;
+        let id = self.insert_turn(&rows)?;
+        let (tip, created) = (rows.columns.tip_after(self.row.record.tip), rows.columns.created);
+        let write = self.log(tip, LoggedWrite::new(WriteKind::Turn(id)), created)?;
+        Ok(DraftOutcome::Stored(StoredTurn { id, write }, rows.path))
+    }
+
+    fn reply(&mut self, reply: &Reply) -> Result<(WriteId, i64), StoreError> {
+        let turn = signed(reply.turn.0);
+        let no_turn = || StoreError::NoTurn { chat: self.row.record.id.clone(), turn: reply.turn };
+        let (at, before) = self.node_and_reply(turn)?.ok_or_else(no_turn)?;
+        let node = &reply.node;
+        let parent = self.stored_position(node.parent)?;
+        let number = self.message(&node.message)?;
+        if self.position(node.prefix)?.is_none() {
+            let (id, prefix) = (node.message_id, node.prefix);
+            let item = PathItem { id, prefix, message: node.message.clone() };
+            let place = self.place_below(parent)?;
+            self.node(place, &item, number)?;
+        }
+        self.update_turn(turn::SET_REPLY, turn, Some(node.prefix.0.0))?;
+        let tip = self.row.record.tip;
+        let tip = if tip == at { node.prefix } else { tip };
+        let logged =
+            LoggedWrite { reply: before, ..LoggedWrite::new(WriteKind::Reply(reply.turn)) };
+        Ok((self.log(tip, logged, reply.created)?, number))
+    }
+
+    fn position(&self, prefix: PrefixHash) -> Result<Option<TreePosition>, StoreError> {
+        const FIND: &str =
+            "SELECT branch, depth FROM nodes WHERE tenant = $1 AND chat = $2 AND prefix = $3";
+        if let Some(root) = TreePosition::if_root(prefix) {
+            return Ok(Some(root));
+        }
+        let key = params![self.tenant.as_str(), self.row.number, prefix.0.0];
+        query_first(&self.unit, DOING, FIND, key, |row| TreePosition::of(row, 0))
+    }
+
+    fn stored_position(&self, prefix: PrefixHash) -> Result<TreePosition, StoreError> {
+        let missing = || StoreError::NoNode { chat: self.row.record.id.clone(), node: prefix };
+        self.position(prefix)?.ok_or_else(missing)
+    }
+
+    /// The index on the path at which new nodes start, and the position of their parent. The
+    /// ancestors of a stored node are stored, so a binary search finds it. `None` if the base of
+    /// the draft is not stored.
+    fn junction(&self, draft: &TurnDraft) -> Result<Option<(usize, TreePosition)>, StoreError> {
         let Some(mut parent) = self.position(draft.base)? else { return Ok(None) };
         let (mut stored, mut missing) = (0, draft.rest.len() + 1);
         let mut probe = missing - 1;
@@ -304,219 +201,195 @@ impl<'connection> Writer<'connection> {
         Ok(Some((draft.known() + stored, parent)))
     }
 
-    /// Stores the nodes of a draft that are new. The numbers of the messages it asks for, or
-    /// `None` if its base is not stored.
-    fn path(&mut self, draft: &Draft) -> Result<Option<Vec<(usize, i64)>>, StoreError> {
-        let doing = "storing a path";
-        let Some((new, parent)) = self.junction(draft).doing(doing)? else { return Ok(None) };
+    /// Stores the new nodes of a draft. Returns the numbers of its messages, or `None` if its base
+    /// is not stored.
+    fn path(&mut self, draft: &TurnDraft) -> Result<Option<Vec<(usize, i64)>>, StoreError> {
+        let Some((new, parent)) = self.junction(draft)? else { return Ok(None) };
         let mut numbers = Vec::new();
         for (at, item) in draft.messages(new) {
-            numbers.push((at, self.message(&item.message).doing(doing)?));
+            numbers.push((at, self.message(&item.message)?));
         }
-        self.nodes(draft, new, parent, &numbers)?;
+        let mut place = None;
+        for (item, number) in draft.new_nodes(new, &numbers) {
+            let next = match place {
+                Some((branch, depth)) => (branch, depth + 1),
+                None => self.place_below(parent)?,
+            };
+            self.node(next, item, number)?;
+            place = Some(next);
+        }
         Ok(Some(numbers))
     }
 
-    fn nodes(
-        &mut self,
-        draft: &Draft,
-        new: usize,
-        parent: Position,
-        numbers: &[(usize, i64)],
-    ) -> Result<(), StoreError> {
-        let mut place = None;
-        // Numbers are in path order and end with those of all new nodes.
-        let first = numbers.partition_point(|(at, _)| *at < new);
-        let items = &draft.rest[new - draft.known()..];
-        for (item, (_, number)) in items.iter().zip(&numbers[first..]) {
-            let next = match place {
-                Some((branch, depth)) => (branch, depth + 1),
-                None => self.next_place(parent).doing("storing a node")?,
-            };
-            self.node(next, item, *number)?;
-            place = Some(next);
-        }
-        Ok(())
-    }
-
-    /// Where a child of `parent` goes: on the same branch if it is the first child, else on
-    /// a new branch.
-    fn next_place(&mut self, parent: Position) -> rusqlite::Result<(i64, i64)> {
+    /// The branch and depth of a child of `parent`: the same branch for the first child, else a
+    /// new one.
+    fn place_below(&mut self, parent: TreePosition) -> Result<(i64, i64), StoreError> {
+        const TAKEN: &str = "SELECT 1 FROM nodes \
+             WHERE tenant = $1 AND chat = $2 AND branch = $3 AND depth = $4";
         let depth = parent.depth + 1;
         let (tenant, chat) = (self.tenant.as_str(), self.row.number);
         if let Some(branch) = parent.branch {
-            let mut taken = self.connection.prepare_cached(
-                "SELECT 1 FROM nodes \
-                 WHERE tenant = ?1 AND chat = ?2 AND branch = ?3 AND depth = ?4",
-            )?;
-            if !taken.exists(params![tenant, chat, branch, depth])? {
+            let key = params![tenant, chat, branch, depth];
+            if query_first(&self.unit, DOING, TAKEN, key, |_| Ok(()))?.is_none() {
                 return Ok((branch, depth));
             }
         }
         self.row.last_branch += 1;
-        self.connection
-            .prepare_cached("INSERT INTO branches VALUES (?1, ?2, ?3, ?4, ?5)")?
-            .execute(params![tenant, chat, self.row.last_branch, parent.branch, parent.depth])?;
-        Ok((self.row.last_branch, depth))
+        let branch = self.row.last_branch;
+        let row = params![tenant, chat, branch, parent.branch, parent.depth];
+        execute(&self.unit, DOING, "INSERT INTO branches VALUES ($1, $2, $3, $4, $5)", row)?;
+        Ok((branch, depth))
     }
 
     fn node(
-        &mut self,
+        &self,
         (branch, depth): (i64, i64),
         item: &PathItem,
         number: i64,
     ) -> Result<(), StoreError> {
+        const INSERT: &str = "INSERT INTO nodes VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
         let columns = NodeColumns::of(&item.message).map_err(|error| not_json(&error))?;
-        let values = params![
+        let row = params![
             self.tenant.as_str(),
             self.row.number,
             branch,
             depth,
-            Hash(item.prefix.0),
-            Hash(item.id.0),
+            item.prefix.0.0,
+            item.id.0.0,
             number,
             columns.name,
             columns.hidden,
             columns.extensions,
         ];
-        self.connection
-            .prepare_cached("INSERT INTO nodes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")
-            .and_then(|mut insert| insert.execute(values))
-            .doing("storing a node")?;
-        Ok(())
+        execute(&self.unit, DOING, INSERT, row).map(drop)
     }
 
-    /// The number of what `message` says, stored if it is new.
-    fn message(&mut self, message: &Message) -> rusqlite::Result<i64> {
-        let hash = Hash(told_hash(message.role, &message.text));
+    /// The number of a message, which is stored if it is new.
+    fn message(&mut self, message: &Message) -> Result<i64, StoreError> {
+        const FIND: &str =
+            "SELECT message FROM messages WHERE tenant = $1 AND chat = $2 AND hash = $3";
+        let hash = message_hash(message.role, &message.text).0;
         let (tenant, chat) = (self.tenant.as_str(), self.row.number);
-        let mut find = self.connection.prepare_cached(
-            "SELECT message FROM messages WHERE tenant = ?1 AND chat = ?2 AND hash = ?3",
-        )?;
-        let found = find.query_row(params![tenant, chat, hash], |row| row.get(0)).optional()?;
-        if let Some(number) = found {
+        let key = params![tenant, chat, hash];
+        if let Some(number) = query_first(&self.unit, DOING, FIND, key, first_number)? {
             return Ok(number);
         }
         self.row.last_message += 1;
         let number = self.row.last_message;
-        let role = Told::role_number(message.role);
-        self.connection
-            .prepare_cached("INSERT INTO messages VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
-            .execute(params![tenant, chat, number, hash, role, message.text.as_str()])?;
+        let insert = "INSERT INTO messages VALUES ($1, $2, $3, $4, $5, $6)";
+        let role = role_number(message.role);
+        let row = params![tenant, chat, number, hash, role, message.text.as_str()];
+        execute(&self.unit, DOING, insert, row)?;
         Ok(number)
     }
 
-    /// The number of a text, stored if it is new.
-    fn text(&mut self, text: &str) -> rusqlite::Result<i64> {
-        let hash = Hash(text_hash(text));
+    /// The number of a text, which is stored if it is new.
+    fn text(&mut self, text: &str) -> Result<i64, StoreError> {
+        const FIND: &str = "SELECT text FROM texts WHERE tenant = $1 AND chat = $2 AND hash = $3";
+        let hash = text_hash(text).0;
         let (tenant, chat) = (self.tenant.as_str(), self.row.number);
-        let mut find = self.connection.prepare_cached(
-            "SELECT text FROM texts WHERE tenant = ?1 AND chat = ?2 AND hash = ?3",
-        )?;
-        let found = find.query_row(params![tenant, chat, hash], |row| row.get(0)).optional()?;
-        if let Some(number) = found {
+        let key = params![tenant, chat, hash];
+        if let Some(number) = query_first(&self.unit, DOING, FIND, key, first_number)? {
             return Ok(number);
         }
         self.row.last_text += 1;
         let number = self.row.last_text;
-        self.connection
-            .prepare_cached("INSERT INTO texts VALUES (?1, ?2, ?3, ?4, ?5)")?
-            .execute(params![tenant, chat, number, hash, pack(text.as_bytes())])?;
+        let insert = "INSERT INTO texts VALUES ($1, $2, $3, $4, $5)";
+        let row = params![tenant, chat, number, hash, pack(text.as_bytes())];
+        execute(&self.unit, DOING, insert, row)?;
         Ok(number)
     }
 
-    fn turn(&mut self, turn: &Finished) -> rusqlite::Result<()> {
+    fn insert_turn(&mut self, rows: &DraftedRows) -> Result<TurnId, StoreError> {
         self.row.last_turn += 1;
         let (tenant, chat, number) = (self.tenant.as_str(), self.row.number, self.row.last_turn);
-        let columns = &turn.columns;
-        self.connection
-            .prepare_cached(
-                "INSERT INTO turns VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, NULL, ?8, 0, 0)",
-            )?
-            .execute(params![
-                tenant,
-                chat,
-                number,
-                Hash(columns.at.0),
-                columns.at_message.map(|id| Hash(id.0)),
-                columns.generation,
-                columns.created.0,
-                columns.delta,
-            ])?;
-        self.connection
-            .prepare_cached("INSERT INTO turn_records VALUES (?1, ?2, ?3, ?4, ?5)")?
-            .execute(params![tenant, chat, number, turn.body, columns.report])?;
-        Ok(())
+        let columns = &rows.columns;
+        let row = params![
+            tenant,
+            chat,
+            number,
+            columns.at.0.0,
+            columns.at_message.map(|id| id.0.0),
+            columns.generation,
+            columns.created.0,
+            columns.delta,
+        ];
+        execute(&self.unit, DOING, turn::INSERT, row)?;
+        let row = params![tenant, chat, number, rows.body, columns.report];
+        execute(&self.unit, DOING, turn::INSERT_RECORD, row)?;
+        Ok(TurnId(number.unsigned_abs()))
     }
 
-    /// The node a turn was computed on, and its reply.
-    fn turn_at(&self, turn: i64) -> rusqlite::Result<Option<(PrefixHash, Option<PrefixHash>)>> {
-        let mut find = self.connection.prepare_cached(
-            "SELECT at, reply FROM turns WHERE tenant = ?1 AND chat = ?2 AND turn = ?3",
-        )?;
+    /// The node that a turn was computed on, and its reply.
+    fn node_and_reply(
+        &self,
+        turn: i64,
+    ) -> Result<Option<(PrefixHash, Option<PrefixHash>)>, StoreError> {
         let key = params![self.tenant.as_str(), self.row.number, turn];
-        let read = |row: &rusqlite::Row<'_>| {
-            let reply = row.get::<_, Option<Hash>>(1)?.map(|hash| PrefixHash(hash.0));
-            Ok((PrefixHash(row.get::<_, Hash>(0)?.0), reply))
-        };
-        find.query_row(key, read).optional()
+        query_first(&self.unit, DOING, turn::NODE_AND_REPLY, key, |row| turn::node_and_reply(row))
     }
 
-    fn set_undone(&self, turn: TurnId, undone: bool) -> rusqlite::Result<()> {
-        self.connection
-            .prepare_cached(
-                "UPDATE turns SET undone = ?4 WHERE tenant = ?1 AND chat = ?2 AND turn = ?3",
-            )?
-            .execute(params![
-                self.tenant.as_str(),
-                self.row.number,
-                turn.0.cast_signed(),
-                undone
-            ])?;
-        Ok(())
+    /// Sets a column of a turn.
+    fn update_turn(
+        &self,
+        sql: &str,
+        turn: i64,
+        value: impl rusqlite::ToSql,
+    ) -> Result<(), StoreError> {
+        let row = params![self.tenant.as_str(), self.row.number, turn, value];
+        execute(&self.unit, DOING, sql, row).map(drop)
     }
 
-    fn set_reply(&self, turn: i64, reply: Option<PrefixHash>) -> rusqlite::Result<()> {
-        let reply = reply.map(|reply| Hash(reply.0));
-        self.connection
-            .prepare_cached(
-                "UPDATE turns SET reply = ?4 WHERE tenant = ?1 AND chat = ?2 AND turn = ?3",
-            )?
-            .execute(params![self.tenant.as_str(), self.row.number, turn, reply])?;
-        Ok(())
-    }
-
-    /// Writes the chat's row and the log. The chat as it now is.
-    fn finish(self, did: Did, now: Timestamp) -> rusqlite::Result<ChatRecord> {
-        const UPDATE: &str = "UPDATE chats SET tip = ?3, updated = ?4, version = version + 1, \
-             last_branch = ?5, last_message = ?6, last_text = ?7, last_turn = ?8 \
-             WHERE tenant = ?1 AND chat = ?2";
-        let row = &self.row;
-        self.connection.prepare_cached(UPDATE)?.execute(params![
-            self.tenant.as_str(),
+    /// Moves the tip, and writes the chat's row and the log.
+    fn log(
+        &mut self,
+        tip: PrefixHash,
+        logged: LoggedWrite,
+        now: Timestamp,
+    ) -> Result<WriteId, StoreError> {
+        let before = std::mem::replace(&mut self.row.record.tip, tip);
+        self.row.record.version += 1;
+        self.row.record.updated = now;
+        let (tenant, row) = (self.tenant.as_str(), &self.row);
+        let values = params![
+            tenant,
             row.number,
-            Hash(row.record.tip.0),
+            tip.0.0,
             now.0,
             row.last_branch,
             row.last_message,
             row.last_text,
             row.last_turn,
-        ])?;
-        let version = row.record.version + 1;
-        let (kind, turn) = did.columns();
-        self.connection
-            .prepare_cached("INSERT INTO writes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
-            .execute(params![
-                self.tenant.as_str(),
-                row.number,
-                version.cast_signed(),
-                kind,
-                turn,
-                did.undoes.map(|write| write.0.cast_signed()),
-                Hash(self.tip.0),
-                did.reply.map(|reply| Hash(reply.0)),
-                now.0,
-            ])?;
-        Ok(ChatRecord { updated: now, version, ..self.row.record })
+        ];
+        execute(&self.unit, DOING, chat::UPDATE, values)?;
+        let (kind, turn) = write_log::kind_columns(logged.kind);
+        let values = params![
+            tenant,
+            row.number,
+            signed(row.record.version),
+            kind,
+            turn,
+            logged.undoes.map(|write| signed(write.0)),
+            before.0.0,
+            logged.reply.map(|reply| reply.0.0),
+            now.0,
+        ];
+        execute(&self.unit, DOING, write_log::INSERT, values)?;
+        Ok(self.row.record.last_write())
     }
+
+    fn commit(
+        mut self,
+        tip: PrefixHash,
+        logged: LoggedWrite,
+        now: Timestamp,
+    ) -> Result<ChatRecord, StoreError> {
+        self.log(tip, logged, now)?;
+        self.unit.commit().doing(DOING)?;
+        Ok(self.row.record)
+    }
+}
+
+fn first_number(row: &Row<'_>) -> crate::errors::Decoded<i64> {
+    row.number(0)
 }

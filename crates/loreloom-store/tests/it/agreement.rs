@@ -1,4 +1,4 @@
-//! All stores agree with the naive model, whatever is done to a story.
+//! All stores agree with the naive model on any story.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,5 +1,4 @@
-//! Damaged files: whatever byte is wrong or missing, nothing panics and nothing is lost in
-//! silence.
+//! Damaged files: whatever byte is wrong or missing, nothing panics, and every loss is named.
 
 use std::{
     collections::BTreeSet,
@@ -21,15 +20,15 @@ use tempfile::tempdir;
 const CHATS: [&str; 3] = ["harbour", "tower", "mill"];
 
 /// What was committed: the turns of each chat, and the messages.
-struct Told {
+struct Written {
     turns: Vec<(ChatId, TurnId, TurnRecord)>,
     texts: BTreeSet<(ChatId, String)>,
 }
 
-async fn tell(file: &FilePath) -> Result<Told, Failure> {
+async fn tell(file: &FilePath) -> Result<Written, Failure> {
     let store = SqliteStore::open(file)?;
     let tenant = TenantId::local();
-    let mut told = Told { turns: Vec::new(), texts: BTreeSet::new() };
+    let mut told = Written { turns: Vec::new(), texts: BTreeSet::new() };
     for (seed, chat) in (0_u64..).zip(CHATS) {
         let chat = ChatId::from(chat);
         store.open_chat(&tenant, &chat, "A story", Timestamp(1)).await?;
@@ -65,9 +64,9 @@ fn put(file: &FilePath, bytes: &[u8]) {
     File::create(file).unwrap().write_all(bytes).unwrap();
 }
 
-/// Everything that was told is in the repaired file, or is named as lost.
+/// Everything that was written is in the repaired file, or named as lost.
 async fn nothing_is_lost_in_silence(
-    told: &Told,
+    told: &Written,
     repaired: &FilePath,
     salvage: &Salvage,
     what: &str,
@@ -180,7 +179,7 @@ async fn a_file_that_ends_early_gives_what_it_has_and_names_the_rest() {
         let what = format!("{length} bytes of {}", whole.len());
         let salvage = match SqliteStore::repair(file("cut.sqlite"), file(&name)) {
             Ok(salvage) => salvage,
-            // Nothing of ours is in what is left.
+            // The rest of the file has no rows of ours.
             Err(StoreError::NotADatabase { .. }) => continue,
             Err(error) => panic!("{what}: {error}"),
         };
@@ -251,7 +250,7 @@ async fn turns_behind_a_damaged_page_of_the_log_are_saved() {
     let directory = tempdir().unwrap();
     let file = |name: &str| directory.path().join(name);
     drop(SqliteStore::open(file("live.sqlite")).unwrap());
-    // Somebody who reads keeps the log from being begun anew, and from being tidied up.
+    // An open reader keeps SQLite from restarting the log and from deleting it.
     let other = rusqlite::Connection::open(file("live.sqlite")).unwrap();
     other.execute_batch("BEGIN; SELECT count(*) FROM chats").unwrap();
     tell(&file("live.sqlite")).await.unwrap();

@@ -4,7 +4,7 @@ use loreloom_core::{ids::TenantId, units::Timestamp};
 use loreloom_store::StoreAddress;
 use loreloom_testkit::postgres::Cluster;
 
-/// What the store says about an address, or how many chats it found there after making one.
+/// The number of chats at an address after creating one, or the error.
 async fn chats_at(address: &str) -> Result<usize, String> {
     let store = address
         .parse::<StoreAddress>()

@@ -1,10 +1,10 @@
-//! Engine and store together: what a story's state must and must not depend on.
+//! Engine and store together: what the state of a story depends on.
 
 use loreloom_core::{
     book::Book,
     chat::{GenerationType, Message, Path, Role},
     ids::TenantId,
-    library::{Library, Roster},
+    library::{ActiveEntries, Library},
     replay::{Loom, Replay},
     rules::Profile,
     tokens::ByteEstimate,
@@ -39,7 +39,7 @@ fn said(number: usize, text: &str) -> Message {
     Message::new(role, Some(name), format!("{number}: {text}"))
 }
 
-/// Entries that stay for the whole story once they fired, one for each of these messages.
+/// One entry for each of these messages. Once activated, it stays for the whole story.
 fn lasting(numbers: &[usize]) -> Book {
     let mut book = Book::new("live", "Live");
     for number in numbers {
@@ -50,7 +50,7 @@ fn lasting(numbers: &[usize]) -> Book {
     book
 }
 
-/// Tells `count` messages with a turn on each of the user's; message n says `key n`.
+/// Writes `count` messages with a turn on each of the user's. Message n contains `key n`.
 async fn tell(live: &mut Live, count: usize) -> Result<Vec<Message>, Failure> {
     let mut path = Path::new(live.chat.clone());
     for number in 0..count {
@@ -92,7 +92,7 @@ async fn an_edit_of_one_message_of_500_removes_only_what_was_born_in_it() {
         sticky(&live, &renamed).await.unwrap(),
         ["live/2", "live/250", "live/4", "live/498"]
     );
-    // Going back is as if the rest had not been told, and the rest is still there.
+    // Going back hides the effects of later messages, and returning shows them again.
     assert_eq!(sticky(&live, &messages[..100]).await.unwrap(), ["live/2", "live/4"]);
     assert_eq!(sticky(&live, &messages).await.unwrap().len(), 4);
 }
@@ -119,8 +119,8 @@ async fn a_story_told_live_is_the_story_replayed() {
     let mut live = Live::new(&opener, TenantId::local(), live::book()).await.unwrap();
     let rules = Profile::Loreloom.rules();
     let library = Library::under([std::sync::Arc::new(live::book())], &rules);
-    let roster = Roster::all(&library, rules.world_info.strategy);
-    let loom = Loom { library: &library, roster: &roster, rules: &rules, counter: &ByteEstimate };
+    let active = ActiveEntries::all(&library, rules.world_info.strategy);
+    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
     let mut replay = Replay::new(live.chat.clone(), loom);
     let mut path = Path::new(live.chat.clone());
     let mut fired = 0;

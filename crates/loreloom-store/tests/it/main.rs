@@ -5,6 +5,8 @@ mod damage;
 mod encrypted;
 mod live;
 mod openers;
+#[cfg(feature = "postgres")]
+mod postgres_schema;
 mod remembering;
 mod size;
 mod sqlite;

@@ -8,13 +8,13 @@ use loreloom_core::{
 };
 use loreloom_memory::{
     cycle::{Backend, Demand},
-    inject::Slot,
-    record::Kind,
-    service::{NewMemory, Policy, Spoken, Who},
+    inject::MemorySlot,
+    record::MemoryKind,
+    service::{NewMemory, NewReply, Policy, Who},
 };
 use loreloom_ports::{JobState, Outcome, Owner};
 use loreloom_ports::{RecordKey, RecordKind};
-use loreloom_store::{MemoryStore, SqliteStore};
+use loreloom_store::{InMemoryStore, SqliteStore};
 use loreloom_testkit::{
     memory_suite::{
         mind::{Mind, story},
@@ -45,7 +45,7 @@ proptest! {
 #[expect(clippy::unwrap_used, reason = "a database in memory always opens")]
 fn minds() -> Vec<Mind> {
     let sqlite = SqliteStore::in_memory().unwrap();
-    vec![Mind::new(Arc::new(MemoryStore::default())), Mind::new(Arc::new(sqlite))]
+    vec![Mind::new(Arc::new(InMemoryStore::default())), Mind::new(Arc::new(sqlite))]
 }
 
 fn texts(list: &[&str]) -> Vec<String> {
@@ -97,7 +97,7 @@ async fn editing_message_3_of_500_hides_only_what_rests_on_it() {
         mind.tell(&story("c", &all)).await.unwrap();
         let speakers = [Who::named("Mara")];
         let chat = ChatId::from("c");
-        mind.service.catch_up(&mind.tenant, &chat, &speakers).await.unwrap();
+        mind.service.planner.catch_up(&mind.tenant, &chat, &speakers).await.unwrap();
         let outcomes = mind.run_all().await.unwrap();
         assert_eq!(outcomes, [Some(Outcome::Done)]);
         let path = story("c", &all);
@@ -128,7 +128,7 @@ async fn long_term_memory_follows_the_character_while_its_chat_tells_it() {
         assert_eq!(mind.secrets(&other, "Mara").await.unwrap(), (vec![1], vec![]));
         assert_eq!(mind.secrets(&other, "Lis").await.unwrap(), (vec![], vec![]));
         let local = Who { policy: Policy::Local, ..Who::named("Mara") };
-        let view = mind.service.view(&mind.tenant, other.chat(), other.items(), &local).await;
+        let view = mind.service.views.view(&mind.tenant, other.chat(), other.items(), &local).await;
         assert!(view.unwrap().character.memories.is_empty());
         // The first chat goes back before it was told.
         let shorter = story("first", &texts(&["Something else."]));
@@ -148,11 +148,13 @@ async fn a_swipe_calls_off_only_the_jobs_that_read_it() {
         let swiped =
             story("c", &texts(&["One secret1.", "Two secret2.", "Three secret3.", "Vier."]));
         mind.tell(&swiped).await.unwrap();
-        let open = mind.service.story_moved(&mind.tenant, swiped.chat(), swiped.items()).await;
+        let open =
+            mind.service.planner.story_moved(&mind.tenant, swiped.chat(), swiped.items()).await;
         assert_eq!(open.unwrap().len(), 1, "an extraction reads what is settled");
         let edited = story("c", &texts(&["One secret1.", "Zwei.", "Three secret3.", "Vier."]));
         mind.tell(&edited).await.unwrap();
-        let open = mind.service.story_moved(&mind.tenant, edited.chat(), edited.items()).await;
+        let open =
+            mind.service.planner.story_moved(&mind.tenant, edited.chat(), edited.items()).await;
         assert!(open.unwrap().is_empty());
         let jobs = mind.store.jobs(&mind.tenant, None, true).await.unwrap();
         assert_eq!(jobs[0].state, JobState::Cancelled);
@@ -231,14 +233,15 @@ async fn a_catch_up_reads_everything_in_pieces_and_once() {
         let path = story("c", &all);
         mind.tell(&path).await.unwrap();
         let (chat, speakers) = (ChatId::from("c"), [Who::named("Mara")]);
-        let job = mind.service.catch_up(&mind.tenant, &chat, &speakers).await.unwrap();
-        let same = mind.service.catch_up(&mind.tenant, &chat, &speakers).await.unwrap();
+        let job = mind.service.planner.catch_up(&mind.tenant, &chat, &speakers).await.unwrap();
+        let same = mind.service.planner.catch_up(&mind.tenant, &chat, &speakers).await.unwrap();
         assert_eq!(job, same);
         mind.run_one().await.unwrap();
         let jobs = mind.store.jobs(&mind.tenant, None, true).await.unwrap();
         assert_eq!(jobs[0].state, JobState::Done, "{jobs:?}");
         let view = mind
             .service
+            .views
             .view(&mind.tenant, &chat, path.items(), &Who::named("Mara"))
             .await
             .unwrap();
@@ -254,7 +257,7 @@ async fn everything_done_by_hand_can_be_undone() {
         let owner = Owner::Character("Mara".into());
         let (tenant, service) = (&mind.tenant, &mind.service);
         let new = |content: &str| NewMemory {
-            kind: Kind::Fact,
+            kind: MemoryKind::Fact,
             content: content.to_owned(),
             importance: Some(3),
             receipts: vec![],
@@ -263,30 +266,31 @@ async fn everything_done_by_hand_can_be_undone() {
         mind.tell(&path).await.unwrap();
         let shown = async || {
             let who = Who::named("Mara");
-            let view = service.view(tenant, path.chat(), path.items(), &who).await.unwrap();
+            let view = service.views.view(tenant, path.chat(), path.items(), &who).await.unwrap();
             let active = view.character.memories.iter().filter(|memory| memory.is_active());
             active.map(|memory| memory.content.clone()).collect::<Vec<_>>()
         };
-        let (a, _) = service.add(tenant, &owner, new("The boat is red.")).await.unwrap();
-        let (b, _) = service.add(tenant, &owner, new("Odo owns it.")).await.unwrap();
+        let (a, _) = service.edits.add(tenant, &owner, new("The boat is red.")).await.unwrap();
+        let (b, _) = service.edits.add(tenant, &owner, new("Odo owns it.")).await.unwrap();
         let edit = json!({ "content": "The boat is blue." }).as_object().cloned().unwrap();
-        let edited = service.edit(tenant, &owner, &a.id, edit).await.unwrap();
+        let edited = service.edits.edit(tenant, &owner, &a.id, edit).await.unwrap();
         assert_eq!(shown().await, ["The boat is blue.", "Odo owns it."]);
         let ids = [a.id.clone(), b.id.clone()];
-        let (_, merged) = service.merge(tenant, &owner, &ids, "Odo's boat is blue.").await.unwrap();
+        let (_, merged) =
+            service.edits.merge(tenant, &owner, &ids, "Odo's boat is blue.").await.unwrap();
         assert_eq!(shown().await, ["Odo's boat is blue."]);
-        let undone = service.undo(tenant, &merged).await.unwrap();
-        service.undo(tenant, &edited).await.unwrap();
+        let undone = service.edits.undo(tenant, &merged).await.unwrap();
+        service.edits.undo(tenant, &edited).await.unwrap();
         assert_eq!(shown().await, ["The boat is red.", "Odo owns it."]);
-        service.undo(tenant, &undone).await.unwrap();
+        service.edits.undo(tenant, &undone).await.unwrap();
         assert_eq!(shown().await, ["Odo's boat is blue."]);
-        service.undo(tenant, &merged).await.unwrap();
-        let retired = service.retire(tenant, &owner, &a.id).await.unwrap();
+        service.edits.undo(tenant, &merged).await.unwrap();
+        let retired = service.edits.retire(tenant, &owner, &a.id).await.unwrap();
         assert_eq!(shown().await, ["Odo owns it."]);
-        service.undo(tenant, &retired).await.unwrap();
-        let start = service.fresh_start(tenant, path.chat(), &owner).await.unwrap();
+        service.edits.undo(tenant, &retired).await.unwrap();
+        let start = service.edits.fresh_start(tenant, path.chat(), &owner).await.unwrap();
         assert!(shown().await.is_empty());
-        service.undo(tenant, &start).await.unwrap();
+        service.edits.undo(tenant, &start).await.unwrap();
         assert_eq!(shown().await, ["The boat is red.", "Odo owns it."]);
     }
 }
@@ -296,18 +300,18 @@ async fn what_makes_no_sense_is_refused_and_changes_nothing() {
     for mind in minds() {
         let owner = Owner::Character("Mara".into());
         let new = NewMemory { content: "The boat is red.".into(), ..NewMemory::default() };
-        let (key, _) = mind.service.add(&mind.tenant, &owner, new).await.unwrap();
+        let (key, _) = mind.service.edits.add(&mind.tenant, &owner, new).await.unwrap();
         for (fields, expected) in [
             (json!({ "content": "" }), "`content` must be a text that says something"),
             (json!({ "importance": "high" }), "`importance` cannot be \"high\""),
             (json!({ "colour": 1 }), "`colour` cannot be 1"),
         ] {
             let fields = fields.as_object().cloned().unwrap();
-            let refused = mind.service.edit(&mind.tenant, &owner, &key.id, fields).await;
+            let refused = mind.service.edits.edit(&mind.tenant, &owner, &key.id, fields).await;
             let message = refused.unwrap_err().to_string();
             assert_eq!(message, format!("`{}` cannot be changed that way: {expected}", key.id));
         }
-        let missing = mind.service.retire(&mind.tenant, &owner, "zz").await.unwrap_err();
+        let missing = mind.service.edits.retire(&mind.tenant, &owner, "zz").await.unwrap_err();
         assert_eq!(missing.to_string(), "character `Mara` has no record `zz`");
         assert_eq!(mind.store.events(&mind.tenant, &owner, 0).await.unwrap().len(), 1);
     }
@@ -318,18 +322,21 @@ async fn an_archive_reads_back_into_another_store_and_only_once() {
     let mind = Mind::new(Arc::new(SqliteStore::in_memory().unwrap()));
     let path = story("c", &texts(&["One secret1.", "Two.", "Three.", "Four."]));
     mind.live(&path, "Mara").await.unwrap();
-    let archive = mind.service.export(&mind.tenant).await.unwrap();
+    let archive = mind.service.exchange.export(&mind.tenant).await.unwrap();
     let text = serde_json::to_string(&archive).unwrap();
-    let other = Mind::with(Arc::new(MemoryStore::default()), TenantId("other".into()), 1);
+    let other = Mind::with(Arc::new(InMemoryStore::default()), TenantId("other".into()), 1);
     other.tell(&path).await.unwrap();
     let read = || serde_json::from_str(&text).unwrap();
-    assert_eq!(other.service.import(&other.tenant, read()).await.unwrap(), archive.writes.len());
-    assert_eq!(other.service.import(&other.tenant, read()).await.unwrap(), 0);
+    assert_eq!(
+        other.service.exchange.import(&other.tenant, read()).await.unwrap(),
+        archive.writes.len()
+    );
+    assert_eq!(other.service.exchange.import(&other.tenant, read()).await.unwrap(), 0);
     assert_eq!(
         other.secrets(&path, "Mara").await.unwrap(),
         mind.secrets(&path, "Mara").await.unwrap()
     );
-    assert_eq!(other.service.export(&other.tenant).await.unwrap(), archive);
+    assert_eq!(other.service.exchange.export(&other.tenant).await.unwrap(), archive);
 }
 
 #[tokio::test]
@@ -337,15 +344,20 @@ async fn smart_memorys_data_are_taken_in_once() {
     let mind = Mind::new(Arc::new(SqliteStore::in_memory().unwrap()));
     let old = json!({ "memories": [{ "type": "fact", "content": "Odo keeps bees." }] });
     let owner = Owner::Character("Mara".into());
-    let taken = mind.service.import_character(&mind.tenant, &owner, old.clone()).await.unwrap();
+    let taken =
+        mind.service.exchange.import_character(&mind.tenant, &owner, old.clone()).await.unwrap();
     assert!(taken.is_some());
-    assert_eq!(mind.service.import_character(&mind.tenant, &owner, old).await.unwrap(), None);
+    assert_eq!(
+        mind.service.exchange.import_character(&mind.tenant, &owner, old).await.unwrap(),
+        None
+    );
     let chat = json!({ "summary": "So far.", "summaryEnd": 1, "schema_version": 9 });
-    mind.service.import_chat(&mind.tenant, &ChatId::from("c"), chat).await.unwrap();
+    mind.service.exchange.import_chat(&mind.tenant, &ChatId::from("c"), chat).await.unwrap();
     let path = story("c", &texts(&["Hello.", "Hi."]));
     mind.tell(&path).await.unwrap();
     let who = Who::named("Mara");
-    let view = mind.service.view(&mind.tenant, path.chat(), path.items(), &who).await.unwrap();
+    let view =
+        mind.service.views.view(&mind.tenant, path.chat(), path.items(), &who).await.unwrap();
     assert_eq!(view.character.memories[0].content, "Odo keeps bees.");
     assert_eq!((view.chat.summary.as_deref(), view.chat.summary_end), (Some("So far."), 1));
 }
@@ -360,13 +372,13 @@ async fn a_turn_gets_what_is_remembered_and_recalled_and_never_what_it_sees() {
         mind.tell(&path).await.unwrap();
         let owner = Owner::Character("Mara".into());
         let new = NewMemory { content: "Mara fears the sea.".into(), ..NewMemory::default() };
-        mind.service.add(&mind.tenant, &owner, new).await.unwrap();
+        mind.service.edits.add(&mind.tenant, &owner, new).await.unwrap();
         let turn = mind.turn(path.items(), path.chat(), "Mara", 20).await.unwrap();
-        let slot = |slot: Slot| {
+        let slot = |slot: MemorySlot| {
             turn.slots.iter().find(|text| text.slot == slot).map(|text| text.text.clone())
         };
-        assert!(slot(Slot::LongTerm).unwrap().contains("Mara fears the sea."));
-        assert!(slot(Slot::Recall).unwrap().contains("in the bell tower"));
+        assert!(slot(MemorySlot::LongTerm).unwrap().contains("Mara fears the sea."));
+        assert!(slot(MemorySlot::Recall).unwrap().contains("in the bell tower"));
         assert_eq!(turn.report.recalled[0].at, 0);
         assert_eq!(turn.injections.len(), turn.slots.len());
         let seen = mind.turn(path.items(), path.chat(), "Mara", 0).await.unwrap();
@@ -382,8 +394,8 @@ async fn a_read_only_session_leaves_no_trace_unless_it_is_kept() {
         let (tenant, chat) = (mind.tenant.clone(), ChatId::from("c"));
         let start = story("c", &texts(&["One secret1.", "Two.", "Three.", "Four."]));
         mind.live(&start, "Mara").await.unwrap();
-        mind.service.begin_scratch(&tenant, &chat, start.items()).await.unwrap();
-        let twice = mind.service.begin_scratch(&tenant, &chat, start.items()).await.unwrap_err();
+        mind.service.read_only.begin(&tenant, &chat, start.items()).await.unwrap();
+        let twice = mind.service.read_only.begin(&tenant, &chat, start.items()).await.unwrap_err();
         assert_eq!(twice.to_string(), "chat `c` has a read-only session already");
         let tried = story(
             "c",
@@ -391,13 +403,13 @@ async fn a_read_only_session_leaves_no_trace_unless_it_is_kept() {
         );
         mind.live(&tried, "Mara").await.unwrap();
         assert_eq!(mind.secrets(&tried, "Mara").await.unwrap().0, [1]);
-        let tip = mind.service.drop_scratch(&tenant, &chat).await.unwrap();
+        let tip = mind.service.read_only.discard(&tenant, &chat).await.unwrap();
         assert_eq!(tip, start.prefix());
         assert_eq!(mind.store.chat(&tenant, &chat).await.unwrap().unwrap().tip, start.prefix());
-        mind.service.begin_scratch(&tenant, &chat, start.items()).await.unwrap();
+        mind.service.read_only.begin(&tenant, &chat, start.items()).await.unwrap();
         mind.tell(&tried).await.unwrap();
         let speakers = [Who::named("Mara")];
-        mind.service.keep_scratch(&tenant, &chat, &speakers).await.unwrap();
+        mind.service.read_only.keep(&tenant, &chat, &speakers).await.unwrap();
         mind.run_all().await.unwrap();
         assert_eq!(mind.secrets(&tried, "Mara").await.unwrap().0, [1, 9]);
     }
@@ -409,13 +421,13 @@ async fn in_a_group_everybody_remembers_after_the_round() {
         let path = story("c", &texts(&["Hear secret1.", "Two.", "And secret3.", "Four."]));
         mind.tell(&path).await.unwrap();
         let speakers = [Who::named("Mara"), Who::named("Lis")];
-        let spoken = Spoken {
+        let spoken = NewReply {
             tenant: &mind.tenant,
             chat: path.chat(),
             path: path.items(),
             speakers: &speakers,
         };
-        mind.service.after_reply(&spoken).await.unwrap();
+        mind.service.planner.after_reply(&spoken).await.unwrap();
         assert_eq!(mind.run_all().await.unwrap(), [Some(Outcome::Done)]);
         for name in ["Mara", "Lis"] {
             assert_eq!(mind.secrets(&path, name).await.unwrap().0, [1, 3], "{name}");
@@ -430,10 +442,10 @@ async fn threads_feelings_knowledge_and_entities_are_changed_by_hand_and_undone(
         let (mara, chat) = (Owner::Character("Mara".into()), Owner::Chat(ChatId::from("c")));
         let object = |value: serde_json::Value| value.as_object().cloned().unwrap();
         let put = async |owner: &Owner, kind, id: &str, fields| {
-            service.put(tenant, owner, RecordKey::new(kind, id), object(fields)).await
+            service.edits.put(tenant, owner, RecordKey::new(kind, id), object(fields)).await
         };
         let shown = async |owner: &Owner, id: &str| {
-            let records = service.records(tenant, owner).await.unwrap();
+            let records = service.views.records(tenant, owner).await.unwrap();
             let found = records.iter().find(|(key, _)| key.id == id);
             found.map(|(_, fields)| serde_json::Value::Object(fields.clone()).to_string())
         };
@@ -453,32 +465,34 @@ async fn threads_feelings_knowledge_and_entities_are_changed_by_hand_and_undone(
         let path = story("other", &texts(&["Hello.", "Good day."]));
         let threads = async || {
             let turn = mind.turn(path.items(), path.chat(), "Mara", 0).await.unwrap();
-            turn.slots.iter().any(|slot| slot.slot == Slot::Arcs)
+            turn.slots.iter().any(|slot| slot.slot == MemorySlot::Arcs)
         };
         assert!(!threads().await);
-        let pinned = service.pin_thread(tenant, &"c".into(), &mara, "Find", true).await.unwrap();
+        let pinned =
+            service.edits.pin_thread(tenant, &"c".into(), &mara, "Find", true).await.unwrap();
         assert!(threads().await, "it follows her into another chat");
-        service.undo(tenant, &pinned).await.unwrap();
+        service.edits.undo(tenant, &pinned).await.unwrap();
         assert!(!threads().await);
         assert!(shown(&chat, "Find the bell").await.unwrap().contains("\"persistent\":false"));
-        let ended = service.retire(tenant, &chat, "Find").await.unwrap();
+        let ended = service.edits.retire(tenant, &chat, "Find").await.unwrap();
         assert!(shown(&chat, "Find the bell").await.unwrap().contains("\"resolved\":true"));
-        service.undo(tenant, &ended).await.unwrap();
+        service.edits.undo(tenant, &ended).await.unwrap();
         assert!(shown(&chat, "Find the bell").await.unwrap().contains("\"resolved\":false"));
-        let gone = service.retire(tenant, &mara, "Mara→Odo").await.unwrap();
+        let gone = service.edits.retire(tenant, &mara, "Mara→Odo").await.unwrap();
         assert_eq!(shown(&mara, "Mara→Odo").await, None);
-        service.undo(tenant, &gone).await.unwrap();
+        service.edits.undo(tenant, &gone).await.unwrap();
         assert!(shown(&mara, "Mara→Odo").await.unwrap().contains("fond"));
-        service.retire(tenant, &mara, "i").await.unwrap();
+        service.edits.retire(tenant, &mara, "i").await.unwrap();
         assert!(shown(&mara, "i").await.unwrap().contains("retired"));
-        service.restore(tenant, &mara, "i").await.unwrap();
+        service.edits.restore(tenant, &mara, "i").await.unwrap();
         assert!(!shown(&mara, "i").await.unwrap().contains("retired"));
-        let merged = service.merge_entities(tenant, &mara, "cap", "Captain Venn").await.unwrap();
+        let merged =
+            service.edits.merge_entities(tenant, &mara, "cap", "Captain Venn").await.unwrap();
         assert!(shown(&mara, "e2").await.unwrap().contains("\"aliases\":[\"Cap\"]"));
         assert_eq!(shown(&mara, "e1").await, None);
-        service.undo(tenant, &merged).await.unwrap();
+        service.edits.undo(tenant, &merged).await.unwrap();
         assert!(shown(&mara, "e1").await.is_some());
-        assert!(service.merge_entities(tenant, &mara, "nobody", "x").await.is_err());
+        assert!(service.edits.merge_entities(tenant, &mara, "nobody", "x").await.is_err());
     }
 }
 
@@ -490,7 +504,7 @@ async fn a_policy_decides_what_jobs_read_and_write() {
         (Policy::ReadOnly, vec![], vec![]),
         (Policy::Off, vec![], vec![]),
     ] {
-        let mut mind = Mind::new(Arc::new(MemoryStore::default()));
+        let mut mind = Mind::new(Arc::new(InMemoryStore::default()));
         mind.set_policy("Mara", policy);
         let path = story("c", &texts(&["Hello secret1.", "Good day."]));
         mind.live(&path, "Mara").await.unwrap();
@@ -499,7 +513,7 @@ async fn a_policy_decides_what_jobs_read_and_write() {
         mind.tell(&other).await.unwrap();
         let who = Who { policy, ..Who::named("Mara") };
         let (tenant, chat) = (&mind.tenant, other.chat());
-        let view = mind.service.view(tenant, chat, other.items(), &who).await.unwrap();
+        let view = mind.service.views.view(tenant, chat, other.items(), &who).await.unwrap();
         let known = view.character.memories.len();
         assert_eq!(known, elsewhere.len(), "{policy:?}");
         let turn = mind.turn(other.items(), chat, "Mara", 0).await.unwrap();
@@ -513,10 +527,14 @@ async fn a_catch_up_holds_what_nothing_bears_out() {
         let path = story("c", &texts(&["I met secret1 and forgery7.", "Good day.", "So.", "Yes."]));
         mind.tell(&path).await.unwrap();
         let who = [Who::named("Mara")];
-        mind.service.catch_up(&mind.tenant, path.chat(), &who).await.unwrap();
+        mind.service.planner.catch_up(&mind.tenant, path.chat(), &who).await.unwrap();
         mind.run_all().await.unwrap();
-        let view =
-            mind.service.view(&mind.tenant, path.chat(), path.items(), &who[0]).await.unwrap();
+        let view = mind
+            .service
+            .views
+            .view(&mind.tenant, path.chat(), path.items(), &who[0])
+            .await
+            .unwrap();
         let held: Vec<(&str, bool)> = view
             .character
             .memories
@@ -542,14 +560,14 @@ async fn memories_can_be_asked_for_before_they_are_due() {
         let (chat, who) = (path.chat(), Who::named("Mara"));
         let (service, tenant) = (&mind.service, &mind.tenant);
         let kept = async || {
-            let view = service.view(tenant, chat, path.items(), &who).await.unwrap();
+            let view = service.views.view(tenant, chat, path.items(), &who).await.unwrap();
             let longterm = view.character.memories.len();
             (longterm, view.chat.session_memories.len(), view.chat.last_extract_cutoff)
         };
         assert_eq!(kept().await, (0, 0, None));
-        service.demand(tenant, chat, &who, Demand::LongTerm, backend).await.unwrap();
+        service.demands.run(tenant, chat, &who, Demand::LongTerm, backend).await.unwrap();
         assert_eq!(kept().await, (1, 0, None), "one tier alone does not move the extraction on");
-        service.demand(tenant, chat, &who, Demand::Extract, backend).await.unwrap();
+        service.demands.run(tenant, chat, &who, Demand::Extract, backend).await.unwrap();
         assert_eq!(kept().await.2, Some(3));
     }
 }
@@ -571,10 +589,10 @@ async fn what_a_reply_contradicts_is_kept_with_both_sides_and_gone_with_the_repl
         let backend = Backend { model: &mind.model, embedder: None };
         let (chat, who) = (path.chat(), Who::named("Mara"));
         let (service, tenant) = (&mind.service, &mind.tenant);
-        let found = service.demand(tenant, chat, &who, Demand::Check, backend).await.unwrap();
+        let found = service.demands.run(tenant, chat, &who, Demand::Check, backend).await.unwrap();
         assert_eq!(found.contradictions, ["The reply puts out lantern1 of harbour1 secret1"]);
         let kept = async |path: &Path| {
-            let view = service.view(tenant, chat, path.items(), &who).await.unwrap();
+            let view = service.views.view(tenant, chat, path.items(), &who).await.unwrap();
             view.chat.contradictions
         };
         let noted = kept(&path).await;
@@ -584,7 +602,7 @@ async fn what_a_reply_contradicts_is_kept_with_both_sides_and_gone_with_the_repl
         let mut swiped = told.clone();
         swiped[5] = "The lamp burns.".to_owned();
         assert!(kept(&story("c", &swiped)).await.is_empty(), "another reply contradicts nothing");
-        service.undo(tenant, &found.write.unwrap()).await.unwrap();
+        service.edits.undo(tenant, &found.write.unwrap()).await.unwrap();
         assert!(kept(&path).await.is_empty());
     }
 }

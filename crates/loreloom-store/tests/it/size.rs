@@ -1,4 +1,4 @@
-//! How large a long story is on disk, and that it still reads back to the byte.
+//! The size of a long story on disk, and that it reads back to the byte.
 
 use loreloom_core::{
     chat::{Path, Role},

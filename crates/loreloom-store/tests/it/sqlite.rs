@@ -1,4 +1,4 @@
-//! What only SQLite does: files, schemas, and several processes on one file.
+//! What only SQLite has: files, and several processes on one file.
 
 use loreloom_core::{ids::TenantId, units::Timestamp};
 use loreloom_ports::StoryStore;

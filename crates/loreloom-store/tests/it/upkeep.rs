@@ -5,13 +5,13 @@ use std::path::Path as FilePath;
 use loreloom_core::{
     chat::{GenerationType, Path, Role},
     ids::{ChatId, PrefixHash, TenantId},
-    library::Shelf,
+    library::LibrarySource,
     state::StateDelta,
     units::Timestamp,
 };
 use loreloom_ports::history::archive::{self, Archive};
 use loreloom_ports::{StoreError, StoryStore};
-use loreloom_store::{MemoryStore, SqliteStore, doctor};
+use loreloom_store::{InMemoryStore, SqliteStore, doctor};
 use loreloom_testkit::store_suite::{
     Failure,
     fixture::{self, dialogue, then},
@@ -46,10 +46,10 @@ async fn tell(store: &dyn StoryStore, chat: &ChatId) -> Result<Path, Failure> {
     let mut quiet = fixture::lively_turn(&edited, 7, 3);
     quiet.generation = GenerationType::Quiet;
     store.commit_turn(&tenant, &edited, &quiet, None).await?;
-    // A branch that came from elsewhere: nobody ever asked for anything on it.
+    // An imported branch: it has no turns.
     let loose = then(&dialogue(chat, &["hello"]), Role::Assistant, "loose");
     store.commit_path(&tenant, &loose, None, Timestamp(70)).await?;
-    let library = Shelf::default();
+    let library = LibrarySource::default();
     store.keep_library(&tenant, library.version(), &library).await?;
     let mut known = fixture::lively_turn(&loose, 8, 3);
     (known.library, known.input) = (library.version(), Some(Box::default()));
@@ -75,7 +75,7 @@ async fn an_archive_moves_a_chat_to_another_store_whole() {
     let json = serde_json::to_string(&archived).unwrap();
     assert!(json.starts_with(r#"{"format":"loreloom-chat","version":1,"chat":{"id":"harbour""#));
     let read: Archive = serde_json::from_str(&json).unwrap();
-    let memory = MemoryStore::default();
+    let memory = InMemoryStore::default();
     let record = archive::import(&memory, &tenant(), &read).await.unwrap();
     assert_eq!((record.tip, record.updated), (path.items()[4].prefix, Timestamp(77)));
     let mut again = archive::export(&memory, &tenant(), &chat).await.unwrap();
@@ -90,7 +90,7 @@ async fn an_archive_moves_a_chat_to_another_store_whole() {
     assert!(!state.sticky.is_empty());
 }
 
-/// Changes a reply that no turn went on from.
+/// Changes a reply that no turn continues.
 fn forge_a_reply(archive: &mut Archive) {
     let late = archive.nodes.iter_mut().filter(|node| node.message.text.starts_with("late"));
     late.for_each(|node| node.message.text = format!("{}!", node.message.text).into());
@@ -98,7 +98,7 @@ fn forge_a_reply(archive: &mut Archive) {
 
 #[tokio::test]
 async fn an_archive_that_contradicts_itself_is_refused_and_nothing_stored() {
-    let memory = MemoryStore::default();
+    let memory = InMemoryStore::default();
     let chat = ChatId::from("harbour");
     tell(&memory, &chat).await.unwrap();
     let good = archive::export(&memory, &tenant(), &chat).await.unwrap();
@@ -121,7 +121,7 @@ async fn an_archive_that_contradicts_itself_is_refused_and_nothing_stored() {
         ("no such reply", change(|archive| archive.turns[0].reply = Some(PrefixHash::default()))),
     ];
     for (what, archive) in wrong {
-        let empty = MemoryStore::default();
+        let empty = InMemoryStore::default();
         let result = archive::import(&empty, &tenant(), &archive).await;
         assert!(result.is_err(), "{what}");
         assert_eq!(empty.chats(&tenant()).await.unwrap(), [], "{what}");
@@ -178,7 +178,7 @@ async fn the_doctor_finds_nothing_wrong_with_a_healthy_story() {
     assert_eq!(doctor::examine(&sqlite, &tenant()).await.unwrap(), []);
     sqlite.vacuum().await.unwrap();
     assert_eq!(sqlite.examine().await.unwrap(), []);
-    let memory = MemoryStore::default();
+    let memory = InMemoryStore::default();
     tell(&memory, &"harbour".into()).await.unwrap();
     assert_eq!(doctor::examine(&memory, &tenant()).await.unwrap(), []);
 }
@@ -187,7 +187,7 @@ async fn the_doctor_finds_nothing_wrong_with_a_healthy_story() {
 async fn the_doctor_names_every_kind_of_damage_and_changes_nothing() {
     for (damage, expected) in [
         ("UPDATE messages SET text = 'x' WHERE message = 1", "its hash is another one"),
-        ("UPDATE messages SET text = 'x' WHERE message = 1", "does not follow from what it says"),
+        ("UPDATE messages SET text = 'x' WHERE message = 1", "does not follow from its text"),
         ("UPDATE texts SET body = x'00' WHERE text = 1", "text 1: its hash is another one"),
         ("UPDATE nodes SET message_id = zeroblob(16) WHERE depth = 3", "parent and message id"),
         ("UPDATE chats SET tip = x'0102030405060708090a0b0c0d0e0f10'", "tip: node 0102"),

@@ -5,15 +5,15 @@ use std::{sync::Arc, time::Duration};
 use daachorse::CharwiseDoubleArrayAhoCorasick;
 use loreloom_core::{
     chat::{Path, Role},
+    dialects::worldinfo::{Scan, WorldInfoRules, scan},
+    engine::{Decision, EngineInput, decide},
     ids::ChatId,
-    library::{Library, Roster},
+    library::{ActiveEntries, Library},
     rules::Rules,
     state::StoryState,
     tokens::ByteEstimate,
     turn::{Instruments, Transcript, Turn, TurnCache, TurnInput},
     units::Tokens,
-    weave::{Woven, weave},
-    worldinfo::{Scan, WorldInfoRules, scan},
 };
 
 use super::{
@@ -59,7 +59,7 @@ fn rules(whole_words: bool, recursive: bool) -> WorldInfoRules {
 
 struct Bench {
     library: Library,
-    roster: Roster,
+    active: ActiveEntries,
     transcript: Transcript,
     rules: Rules,
     automaton: CharwiseDoubleArrayAhoCorasick<u32>,
@@ -70,7 +70,7 @@ impl Bench {
     fn new(inputs: &Inputs, rules: WorldInfoRules) -> Self {
         let rules = Rules { world_info: rules, ..Rules::default() };
         let library = Library::under([Arc::clone(&inputs.book)], &rules);
-        let roster = Roster::all(&library, rules.world_info.strategy);
+        let active = ActiveEntries::all(&library, rules.world_info.strategy);
         let mut keys: Vec<String> = inputs
             .book
             .entries
@@ -91,24 +91,37 @@ impl Bench {
             transcript: inputs.transcript(),
             folded: lines.collect::<Vec<_>>().join("\n").to_lowercase(),
             library,
-            roster,
+            active,
             rules,
             automaton,
         }
     }
 
     fn scan(&self, transcript: &Transcript, cache: &mut TurnCache) -> Scan {
-        decide(transcript, cache, |turn, instruments| {
+        with_turn(transcript, cache, |turn, instruments| {
             let state = StoryState::default();
-            scan(&self.library, &self.roster, turn, &state, &self.rules.world_info, instruments)
+            let (library, active) = (&self.library, &self.active);
+            scan(
+                &EngineInput { library, active, turn, state: &state, rules: &self.rules },
+                instruments,
+            )
         })
     }
 
     /// A whole turn as a host runs it: texts, places, report and state.
-    fn weave(&self, transcript: &Transcript, cache: &mut TurnCache) -> Woven {
-        decide(transcript, cache, |turn, instruments| {
+    fn weave(&self, transcript: &Transcript, cache: &mut TurnCache) -> Decision {
+        with_turn(transcript, cache, |turn, instruments| {
             let state = StoryState::default();
-            weave(&self.library, &self.roster, turn, &state, &self.rules, instruments)
+            decide(
+                &EngineInput {
+                    library: &self.library,
+                    active: &self.active,
+                    turn,
+                    state: &state,
+                    rules: &self.rules,
+                },
+                instruments,
+            )
         })
     }
 
@@ -153,7 +166,7 @@ impl Bench {
 }
 
 /// Decides the turn that a transcript leads to.
-fn decide<R>(
+fn with_turn<R>(
     transcript: &Transcript,
     cache: &mut TurnCache,
     decide: impl FnOnce(&Turn<'_>, &mut Instruments<'_>) -> R,
@@ -201,7 +214,7 @@ fn long_chat(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
 /// the process grows by several copies, so that memory it had to spare hardly counts.
 fn memory(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     // Kept to the end: memory that was given back would be taken again without growing.
-    let mut kept: Vec<(Library, Roster)> = Vec::new();
+    let mut kept: Vec<(Library, ActiveEntries)> = Vec::new();
     for (entries, copies) in [(10_000, 40), (50_000_u32, 8)] {
         let inputs = Inputs::load(entries as usize, "2k")?;
         let rules = rules(true, false);
@@ -209,8 +222,8 @@ fn memory(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
         let Some(before) = resident_pages() else { return Ok(()) };
         kept.extend((0..copies).map(|_| {
             let library = Library::compile([Arc::clone(&inputs.book)], &rules);
-            let roster = Roster::all(&library, rules.strategy);
-            (library, roster)
+            let active = ActiveEntries::all(&library, rules.strategy);
+            (library, active)
         }));
         let pages = resident_pages().unwrap_or(before).saturating_sub(before);
         let bytes = f64::from(pages) * PAGE / f64::from(entries * copies);
@@ -234,7 +247,7 @@ fn compile(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
         let rules = rules(true, false);
         let millis = median_micros(LIMIT, || {
             let library = Library::compile([Arc::clone(&inputs.book)], &rules);
-            Roster::all(&library, rules.strategy)
+            ActiveEntries::all(&library, rules.strategy)
         }) / 1000.0;
         let figure = Figure::new(format!("compile {entries} entries"), millis, "ms");
         print(figure.against(millis / limit, format!("of the limit of {limit} ms")));

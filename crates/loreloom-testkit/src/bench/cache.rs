@@ -13,17 +13,17 @@ use cpu_time::ThreadTime;
 use loreloom_core::{
     assemble::Assembled,
     book::{Book, DepthFrom, Entry, Key, Position},
+    cache_placement::{
+        self, Ledger, LoreSources, Mode, ModeTrial, PlanInput, Provider, StableSettings, TokenMemo,
+        TrialTurn, fingerprint, kept,
+    },
     chat::{Message, Path, Role},
     ids::{ChatId, MessageId},
-    library::{Library, Roster},
+    library::{ActiveEntries, Library},
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
     replay::{Loom, Replay},
     rules::{Profile, Rules},
-    stable::{
-        self, Ledger, LoreSources, Mode, Provider, Scene, StableSettings, TokenMemo, Trial,
-        TrialTurn, fingerprint, kept,
-    },
     tokens::{ByteEstimate, TokenCounter as _},
     turn::{TurnInput, VaultContext},
     units::{Depth, MessageCount, Tokens},
@@ -100,7 +100,7 @@ pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
 fn measure(setting: &Setting, provider: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     let provider = Provider::named(provider).ok_or("the provider has gone")?;
     let tale = Tale::new(setting);
-    let mut trial = Trial::new(provider, setting.stable(), &ByteEstimate);
+    let mut trial = ModeTrial::new(provider, setting.stable(), &ByteEstimate);
     let told = tale.tell(&mut trial);
     let (placed, stable) = (trial.tried(Mode::AsPlaced), trial.tried(Mode::Stable));
     if provider.name == "anthropic" {
@@ -156,11 +156,11 @@ impl<'a> Tale<'a> {
     }
 
     /// Tells the story.
-    fn tell(&self, trial: &mut Trial<'_>) -> Told {
+    fn tell(&self, trial: &mut ModeTrial<'_>) -> Told {
         let rules = self.setting.rules();
-        let roster = Roster::all(&self.library, rules.world_info.strategy);
+        let active = ActiveEntries::all(&self.library, rules.world_info.strategy);
         let loom =
-            Loom { library: &self.library, roster: &roster, rules: &rules, counter: &ByteEstimate };
+            Loom { library: &self.library, active: &active, rules: &rules, counter: &ByteEstimate };
         let mut replay = Replay::new(ChatId::from("bench"), loom);
         let input = TurnInput {
             user: "Mira".to_owned(),
@@ -181,7 +181,7 @@ impl<'a> Tale<'a> {
 
     fn turn(
         &self,
-        trial: &mut Trial<'_>,
+        trial: &mut ModeTrial<'_>,
         told: &mut Told,
         path: &Path,
         mut injections: Vec<Injection>,
@@ -197,15 +197,15 @@ impl<'a> Tale<'a> {
         let limit = limit.saturating_add(note.tokens);
         injections.extend(self.setting.note_is_ours.then_some(note));
         let (prompt, window, head) = self.prompt(path);
-        let roster = Roster::all(&self.library, self.setting.rules().world_info.strategy);
+        let active = ActiveEntries::all(&self.library, self.setting.rules().world_info.strategy);
         let nothing = VaultContext::default();
-        let sources = LoreSources { library: &self.library, roster: &roster, scene: &nothing };
+        let sources = LoreSources { library: &self.library, active: &active, scene: &nothing };
         let fingerprint =
             fingerprint(prompt[..head].iter().map(|one| (one.role, one.content.as_str())));
         let length = MessageCount(u32::try_from(path.items().len()).unwrap_or(u32::MAX));
-        let scene = Scene { window: &window, head: fingerprint, length, marked: &[] };
+        let scene = PlanInput { window: &window, head: fingerprint, length, marked: &[] };
         let start = ThreadTime::now();
-        let planned = stable::plan(
+        let planned = cache_placement::plan(
             &scene,
             &injections,
             &sources,
@@ -217,7 +217,9 @@ impl<'a> Tale<'a> {
         told.ledger.apply(&planned.delta);
         let lingering = planned.laid.iter().filter(|laid| laid.lingers());
         told.lingering += lingering.map(|laid| laid.injection.tokens.0).sum::<u32>();
-        let batch = |one: &&stable::Evicted| matches!(one.why, stable::Eviction::CutOff(_));
+        let batch = |one: &&cache_placement::Evicted| {
+            matches!(one.why, cache_placement::Eviction::CutOff(_))
+        };
         told.evicted += u32::try_from(planned.evicted.iter().filter(batch).count()).unwrap_or(0);
         let _compared = trial.turn(&TrialTurn {
             scene,
@@ -391,7 +393,7 @@ mod tests {
     fn nine_tenths_of_a_story_that_is_not_trimmed_stay_a_prefix() {
         for setting in SETTINGS.iter().filter(|setting| setting.context > 60_000) {
             let provider = Provider::named("openai").unwrap();
-            let mut trial = Trial::new(provider, setting.stable(), &ByteEstimate);
+            let mut trial = ModeTrial::new(provider, setting.stable(), &ByteEstimate);
             let _told = Tale::new(setting).tell(&mut trial);
             let (placed, stable) = (trial.tried(Mode::AsPlaced), trial.tried(Mode::Stable));
             assert_eq!(stable.turns, 99);

@@ -12,8 +12,8 @@ use loreloom_core::{
 };
 use loreloom_llm::embed::StaticEmbedder;
 use loreloom_memory::{
-    recall::{Index, Passage, Weights},
-    service::{MemoryService, NewMemory, Options, Ports, TurnAsked, Who},
+    recall::{Passage, PassageIndex, Weights},
+    service::{MemoryServices, NewMemory, Options, Ports, TurnRequest, Who},
     text::QuarterEstimate,
 };
 use loreloom_ports::{Clock, Owner, StoryStore as _, Vector};
@@ -35,7 +35,7 @@ pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     let embedder = StaticEmbedder::embedded();
     let embed = |text: &str| -> Vector { embedder.embed_one(text) };
     let sentence = "She set the lantern down beside the ledger and asked who had moved the bell.";
-    // Asking for the time of a thread takes longer than one sentence does.
+    // SearchQuery for the time of a thread takes longer than one sentence does.
     let taken = median_micros(LIMIT / 4, || {
         for _ in 0..SENTENCES {
             std::hint::black_box(embedder.embed_one(std::hint::black_box(sentence)));
@@ -46,7 +46,7 @@ pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     for (turns, most) in SIZES {
         let mut made = Made(turns as u64);
         let texts: Vec<String> = (0..turns).map(|_| made.turn()).collect();
-        let mut index = Index::new([]);
+        let mut index = PassageIndex::new([]);
         let start = cpu_time::ThreadTime::now();
         for (at, text) in texts.iter().enumerate() {
             let speaker = Some(if at.is_multiple_of(2) { "Mira" } else { "Torvald" });
@@ -91,7 +91,7 @@ fn turn(runtime: &tokio::runtime::Runtime, print: &mut dyn FnMut(Figure)) -> Che
         embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
         embedder: None,
     };
-    let service = MemoryService::new(ports, Options::default());
+    let service = MemoryServices::new(ports, Options::default());
     let (tenant, chat) = (TenantId::local(), ChatId::from("bench"));
     let mut made = Made(7);
     let message = |at: usize, text: String| {
@@ -107,11 +107,11 @@ fn turn(runtime: &tokio::runtime::Runtime, print: &mut dyn FnMut(Figure)) -> Che
         let owner = Owner::Character("Torvald".into());
         for _ in 0..MEMORIES {
             let new = NewMemory { content: made.turn(), ..NewMemory::default() };
-            service.add(&tenant, &owner, new).await?;
+            service.edits.add(&tenant, &owner, new).await?;
         }
         Checked::Ok(())
     })?;
-    let asked = TurnAsked {
+    let asked = TurnRequest {
         tenant: &tenant,
         chat: &chat,
         path: path.items(),
@@ -123,7 +123,7 @@ fn turn(runtime: &tokio::runtime::Runtime, print: &mut dyn FnMut(Figure)) -> Che
         counter: &QuarterEstimate,
     };
     let start = cpu_time::ThreadTime::now();
-    runtime.block_on(service.for_turn(&asked))?;
+    runtime.block_on(service.recall.for_turn(&asked))?;
     let first = start.elapsed().as_secs_f64() * 1e3;
     let name = format!("the first turn over {MESSAGES} messages");
     print(Figure::new(name, first, "ms"));
@@ -131,7 +131,7 @@ fn turn(runtime: &tokio::runtime::Runtime, print: &mut dyn FnMut(Figure)) -> Che
     for _ in 0..200 {
         // What this thread computes; the store's own threads are waited for and not counted.
         let start = cpu_time::ThreadTime::now();
-        runtime.block_on(service.for_turn(&asked))?;
+        runtime.block_on(service.recall.for_turn(&asked))?;
         times.push(start.elapsed().as_secs_f64() * 1e3);
     }
     times.sort_by(f64::total_cmp);

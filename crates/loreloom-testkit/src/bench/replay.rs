@@ -6,8 +6,8 @@ use cpu_time::ThreadTime;
 use loreloom_core::{
     chat::{Message, Role},
     ids::ChatId,
-    library::{Library, Roster},
-    replay::{Event, Loom, Replay, events},
+    library::{ActiveEntries, Library},
+    replay::{Loom, Replay, ReplayEvent, events},
     rules::Profile,
     tokens::ByteEstimate,
     turn::TurnInput,
@@ -31,9 +31,9 @@ pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     }
     let rules = Profile::Loreloom.rules();
     let library = Library::under([Arc::new(book)], &rules);
-    let roster = Roster::all(&library, rules.world_info.strategy);
+    let active = ActiveEntries::all(&library, rules.world_info.strategy);
     let story = story(&inputs);
-    let loom = Loom { library: &library, roster: &roster, rules: &rules, counter: &ByteEstimate };
+    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
     let start = ThreadTime::now();
     let lines = Replay::new(ChatId::from("bench"), loom).run(story);
     let seconds = start.elapsed().as_secs_f64();
@@ -50,7 +50,7 @@ pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
 }
 
 /// No two messages are alike, so each is scanned.
-fn story(inputs: &Inputs) -> Vec<Event> {
+fn story(inputs: &Inputs) -> Vec<ReplayEvent> {
     let text: String = inputs.chat.iter().map(|(_, _, text)| text.as_str()).collect();
     let letters: Vec<char> = text.chars().collect();
     let pieces: Vec<String> = letters.chunks(LENGTH).map(|chunk| chunk.iter().collect()).collect();

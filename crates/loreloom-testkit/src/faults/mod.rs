@@ -1,8 +1,8 @@
-//! Disks that fail: the n-th time SQLite writes, the write is refused.
+//! Disks that fail: the n-th write of SQLite is refused.
 //!
-//! Writing, cutting, syncing and deleting a file each count as one. A refused write has
-//! reached the file by half, as on a disk that is full or dies. Only files in one folder
-//! are concerned, and only while [`Faults`] lives.
+//! Writing, truncating, syncing and deleting a file count as one write each. Half of a refused
+//! write reaches the file, as on a disk that is full or breaks. Only files in one folder fail, and
+//! only while [`Faults`] exists.
 
 mod vfs;
 
@@ -13,7 +13,7 @@ use std::{
 
 use crate::store_suite::Failure;
 
-/// How long the trouble lasts.
+/// How long the fault lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// Once: the next write succeeds.

@@ -1,8 +1,8 @@
-//! SQLite's view of the disk, with faults: a file system that wraps the system's own.
+//! A file system for SQLite that wraps the system's and fails on demand.
 //!
-//! SQLite takes file systems as C structures of functions, so this is the one place of the
-//! project with unsafe code. It only forwards: each function finds the wrapped file, which
-//! lies in the same allocation behind ours, and calls its method of the same name.
+//! SQLite takes file systems as C structures of functions, so this is the only unsafe code of the
+//! project. Each function finds the wrapped file, which follows ours in the same allocation, and
+//! calls its method of the same name.
 
 #![expect(unsafe_code, reason = "SQLite's file systems are C structures of functions")]
 
@@ -57,7 +57,7 @@ pub(super) fn mend() {
     FIRST.store(u64::MAX, SeqCst);
 }
 
-/// No file is concerned.
+/// Faults end, and files are no longer counted.
 pub(super) fn disarm() {
     mend();
     *FOLDER.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -68,7 +68,7 @@ pub(super) fn count() -> u64 {
     COUNT.load(SeqCst)
 }
 
-/// Counts a write; whether it fails.
+/// Counts a write. Returns whether it fails.
 fn fails() -> bool {
     let number = COUNT.fetch_add(1, SeqCst) + 1;
     FIRST.load(SeqCst) <= number && number <= LAST.load(SeqCst)
@@ -207,7 +207,7 @@ unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c
     unsafe { truncate_through(file, size) }
 }
 
-/// Nothing is killed here, so nothing need reach the disk: the tests are fast.
+/// No process is killed here, so nothing must reach the disk: the tests are fast.
 unsafe extern "C" fn sync(_file: *mut sqlite3_file, _flags: c_int) -> c_int {
     if fails() { SQLITE_IOERR_FSYNC } else { SQLITE_OK }
 }

@@ -13,9 +13,10 @@ use loreloom_core::{
 };
 use loreloom_memory::{
     cycle::Backend,
-    hardware::Hardware,
+    model_profile::ModelProfile,
     service::{
-        MemoryService, ModelUse, Options, Policy, Ports, Ran, Spoken, TurnAsked, TurnMemory, Who,
+        JobRun, MemoryServices, ModelUse, NewReply, Options, Policy, Ports, TurnMemory,
+        TurnRequest, Who,
     },
     text::QuarterEstimate,
 };
@@ -108,7 +109,7 @@ pub struct Mind {
     /// Where everything is kept.
     pub store: Arc<dyn Keeper>,
     /// The memory.
-    pub service: MemoryService,
+    pub service: MemoryServices,
     /// The model.
     pub model: Noting,
     /// The time.
@@ -132,15 +133,15 @@ impl Mind {
     /// The same, working like this.
     pub fn of(store: Arc<dyn Keeper>, tenant: TenantId, options: Options) -> Self {
         let clock = Arc::new(Ticking::default());
-        let service = MemoryService::new(ports(&store, &clock), options);
+        let service = MemoryServices::new(ports(&store, &clock), options);
         Self { store, service, model: Noting::default(), clock, tenant }
     }
 
     /// Says what a character's memory is used for.
     pub fn set_policy(&mut self, character: &str, policy: Policy) {
-        let mut options = self.service.options().clone();
+        let mut options = Options::clone(&self.service.options);
         options.policies.insert(character.to_owned(), policy);
-        self.service = MemoryService::new(ports(&self.store, &self.clock), options);
+        self.service = MemoryServices::new(ports(&self.store, &self.clock), options);
     }
 
     /// Tells these messages: they become the chat's current path.
@@ -154,21 +155,21 @@ impl Mind {
     /// Queues what the last reply calls for.
     pub async fn queue(&self, path: &Path, character: &str) -> Result<(), Failure> {
         let speakers = [Who::named(character)];
-        let spoken = Spoken {
+        let spoken = NewReply {
             tenant: &self.tenant,
             chat: path.chat(),
             path: path.items(),
             speakers: &speakers,
         };
-        self.service.after_reply(&spoken).await?;
+        self.service.planner.after_reply(&spoken).await?;
         Ok(())
     }
 
     /// Runs one job.
-    pub async fn run_one(&self) -> Result<Option<Ran>, Failure> {
+    pub async fn run_one(&self) -> Result<Option<JobRun>, Failure> {
         let (_keep, mut stop) = watch::channel(false);
         let backend = Backend { model: &self.model, embedder: None };
-        Ok(self.service.run_next_job("worker", backend, &mut stop).await?)
+        Ok(self.service.worker.run_next_job("worker", backend, &mut stop).await?)
     }
 
     /// Runs all jobs that are due, and tells how they went.
@@ -196,7 +197,7 @@ impl Mind {
         character: &str,
     ) -> Result<(Vec<u32>, Vec<u32>), Failure> {
         let who = Who::named(character);
-        let view = self.service.view(&self.tenant, path.chat(), path.items(), &who).await?;
+        let view = self.service.views.view(&self.tenant, path.chat(), path.items(), &who).await?;
         let numbers = |memories: &[loreloom_memory::record::Memory]| {
             let active = memories.iter().filter(|memory| memory.is_active());
             let mut found: Vec<u32> = active
@@ -217,7 +218,7 @@ impl Mind {
         seen_from: usize,
     ) -> Result<TurnMemory, Failure> {
         let speaker = Who::named(character);
-        let asked = TurnAsked {
+        let asked = TurnRequest {
             tenant: &self.tenant,
             chat,
             path,
@@ -228,7 +229,7 @@ impl Mind {
             changes: None,
             counter: &QuarterEstimate,
         };
-        Ok(self.service.for_turn(&asked).await?)
+        Ok(self.service.recall.for_turn(&asked).await?)
     }
 }
 
@@ -247,7 +248,7 @@ fn ports(store: &Arc<dyn Keeper>, clock: &Arc<Ticking>) -> Ports {
 pub fn options(tenant: &TenantId, every: usize) -> Options {
     let model = ModelUse {
         connection: ConnectionId(format!("model of {tenant}")),
-        hardware: Hardware::B,
+        profile: ModelProfile::B,
         at_once: 1,
         context: Tokens(100_000),
     };

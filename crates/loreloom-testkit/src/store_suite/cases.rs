@@ -1,4 +1,4 @@
-//! The behaviours, one function each. A case keeps to a tenant of its own.
+//! The behaviours, one function each. Each case has its own tenant.
 
 #![expect(clippy::missing_panics_doc, reason = "a case asserts what it checks")]
 
@@ -19,12 +19,12 @@ use super::{
     fixture::{self, dialogue, root, said, tenant},
 };
 pub use super::{
-    cases_desk::{
+    cases_documents::{
         a_change_is_undone_and_the_undoing_too, a_desk_keeps_values_and_every_change_of_them,
         books_are_kept_by_what_they_say, desks_of_tenants_are_apart,
         one_of_two_who_saw_a_revision_wins, what_was_changed_again_is_not_undone,
     },
-    cases_kept::{
+    cases_replay::{
         a_path_without_turns_is_stored_and_becomes_the_tip, a_turn_keeps_its_input,
         libraries_are_kept_once_and_read_back_to_the_byte,
     },
@@ -101,7 +101,7 @@ impl Scene {
     }
 }
 
-/// Opening a chat again returns what is stored.
+/// Opening a chat again returns the stored one.
 pub async fn a_chat_is_made_once(opener: &dyn Opener) -> Checked {
     let store = opener.open().await?;
     let (tenant, chat) = (tenant("made_once"), ChatId::from("c"));
@@ -131,7 +131,7 @@ pub async fn an_empty_chat_has_no_path_and_no_state(opener: &dyn Opener) -> Chec
     assert_eq!(scene.state(&Path::new(chat.clone())).await?, StoryState::default());
     let listed = store.chats(tenant).await?;
     assert_eq!((listed[0].messages, listed[0].turns), (0, 0));
-    // A turn may be computed before anything was said, for a greeting.
+    // A turn may be computed without messages, for a greeting.
     let empty = Path::new(chat.clone());
     scene.commit(&empty, fixture::sticky("a", 3)).await?;
     assert_eq!(scene.sticky(&empty).await?, [("a".to_owned(), 3)]);
@@ -139,7 +139,7 @@ pub async fn an_empty_chat_has_no_path_and_no_state(opener: &dyn Opener) -> Chec
     Ok(())
 }
 
-/// Every call names the chat that is not there.
+/// Every error names the missing chat.
 pub async fn an_unknown_chat_is_an_error(opener: &dyn Opener) -> Checked {
     let store = opener.open().await?;
     let (tenant, chat) = (tenant("unknown"), ChatId::from("nowhere"));
@@ -164,7 +164,7 @@ pub async fn an_unknown_chat_is_an_error(opener: &dyn Opener) -> Checked {
     Ok(())
 }
 
-/// Nodes and turns that are not stored are named.
+/// Errors name missing nodes and turns.
 pub async fn unknown_nodes_and_turns_are_errors(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "unknown_nodes").await?;
     let Scene { store, tenant, chat } = &scene;
@@ -187,7 +187,7 @@ pub async fn unknown_nodes_and_turns_are_errors(opener: &dyn Opener) -> Checked 
     Ok(())
 }
 
-/// The list is in order of the last change, with its counts.
+/// The list is sorted by the last change, and has counts.
 pub async fn chats_are_listed_last_changed_first(opener: &dyn Opener) -> Checked {
     let store = opener.open().await?;
     let tenant = tenant("listed");
@@ -258,7 +258,7 @@ pub async fn prompts_of_every_shape_read_back_to_the_byte(opener: &dyn Opener) -
         vec![message(Role::System, None, around), message(user, None, "Mira: Yes.")],
         vec![message(user, None, ": Yes."), message(user, Some(""), "Yes.")],
     ];
-    // Spans are hints: nonsense must not harm what is stored.
+    // Spans are hints: nonsense must not change what is stored.
     let source = loreloom_core::place::Provenance::AuthorsNote;
     let span = |message, start, end| Span {
         source: source.clone(),
@@ -330,7 +330,7 @@ pub async fn text_of_every_script_reads_back_to_the_byte(opener: &dyn Opener) ->
     Ok(())
 }
 
-/// What the front end says about a message stays with its node.
+/// Name, hidden flag and extensions belong to the node.
 pub async fn messages_keep_name_hidden_and_extensions(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "extensions").await?;
     let mut first = Message::new(Role::System, Some(""), "note");
@@ -351,7 +351,7 @@ pub async fn messages_keep_name_hidden_and_extensions(opener: &dyn Opener) -> Ch
     Ok(())
 }
 
-/// A new name makes no new nodes, and the new prompt is still exact.
+/// Another name makes no new nodes, and the new prompt is still exact.
 pub async fn a_renamed_persona_keeps_the_stored_nodes(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "renamed").await?;
     let named = |name: &str, spoken: bool| {

@@ -19,7 +19,7 @@ fn ends(pairs: &[(&str, u32)]) -> Vec<(String, u32)> {
     pairs.iter().map(|&(id, end)| (id.to_owned(), end)).collect()
 }
 
-/// Two replies to one message hang side by side.
+/// Two replies to one message are siblings.
 pub async fn swipes_are_siblings(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "swipes").await?;
     let Scene { store, tenant, chat } = &scene;
@@ -48,7 +48,7 @@ pub async fn swipes_are_siblings(opener: &dyn Opener) -> Checked {
     Ok(())
 }
 
-/// Editing message 1 of 41 keeps what the later turns left.
+/// Editing message 1 of 41 keeps the effects of later turns.
 pub async fn an_edit_far_back_keeps_the_state_of_what_follows(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "edit").await?;
     let texts: Vec<String> = (0..41).map(|number| format!("message {number}")).collect();
@@ -72,7 +72,7 @@ pub async fn an_edit_far_back_keeps_the_state_of_what_follows(opener: &dyn Opene
     assert_eq!(scene.texts(next.prefix()).await?.len(), 43);
     assert_eq!(scene.texts(next.prefix()).await?[0], "edited");
     assert_eq!(scene.texts(before.prefix()).await?[0], "message 0");
-    // Of the message that was edited away nothing is left.
+    // The edited message leaves nothing behind.
     let only = dialogue(&scene.chat, &["edited"]);
     assert_eq!(scene.sticky(&only).await?, []);
     Ok(())
@@ -140,7 +140,7 @@ pub async fn a_quiet_turn_leaves_no_state(opener: &dyn Opener) -> Checked {
     Ok(())
 }
 
-/// A state that was read before is read anew once anybody has written to the chat.
+/// A state is read again after any write to the chat.
 pub async fn a_state_follows_what_others_write(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "others").await?;
     let other = opener.open().await?;
@@ -158,8 +158,8 @@ pub async fn a_state_follows_what_others_write(opener: &dyn Opener) -> Checked {
     Ok(())
 }
 
-/// A change by hand far back counts on the way to the tip, which stays; so does the next, and
-/// taking it back.
+/// A change by hand far back counts on the path to the tip, which stays. So does the next change,
+/// and its undo.
 pub async fn a_change_by_hand_leaves_the_tip_alone(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "by_hand").await?;
     let path = dialogue(&scene.chat, &["one", "two", "three", "four", "five"]);
@@ -174,7 +174,7 @@ pub async fn a_change_by_hand_leaves_the_tip_alone(opener: &dyn Opener) -> Check
     let undone = scene.store.take_back(&scene.tenant, &scene.chat, last, Timestamp(5)).await?;
     assert_eq!(undone.tip, path.prefix());
     assert_eq!(scene.sticky(&path).await?, ends(&[("a", 3), ("b", 7)]));
-    // Also where nothing was told yet: the nodes are stored, the story is not there.
+    // Also on a path without turns: its nodes are stored, and the tip stays.
     let aside = dialogue(&scene.chat, &["one", "zwei"]);
     scene.commit_turn(&aside, &TurnRecord::edit(&aside, sticky("c", 9), Timestamp(6))).await?;
     assert_eq!(scene.record().await?.tip, path.prefix());
@@ -182,7 +182,7 @@ pub async fn a_change_by_hand_leaves_the_tip_alone(opener: &dyn Opener) -> Check
     Ok(())
 }
 
-/// Going back, telling it otherwise, and returning.
+/// Going back, continuing differently, and returning.
 pub async fn a_branch_does_not_touch_the_story_it_left(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "branch").await?;
     let texts = ["one", "two", "three", "four", "five"];
@@ -207,7 +207,7 @@ pub async fn a_branch_does_not_touch_the_story_it_left(opener: &dyn Opener) -> C
     Ok(())
 }
 
-/// A chat may begin in several ways.
+/// A chat may have several first messages.
 pub async fn two_greetings_are_two_roots(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "roots").await?;
     let paths = ["good morning", "good evening", "good night"]
@@ -223,7 +223,7 @@ pub async fn two_greetings_are_two_roots(opener: &dyn Opener) -> Checked {
     Ok(())
 }
 
-/// Whatever the order of writing.
+/// The order of writes does not matter.
 pub async fn the_tree_lists_parents_before_children(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "tree").await?;
     let stories: [&[&str]; 5] = [

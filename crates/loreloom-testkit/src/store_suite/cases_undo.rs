@@ -1,4 +1,4 @@
-//! Cases about taking writes back, and about giving up what old turns can do without.
+//! Undoing writes, and trimming old turns.
 
 #![expect(clippy::missing_panics_doc, reason = "a case asserts what it checks")]
 
@@ -8,7 +8,7 @@ use loreloom_core::{
     book::Book,
     chat::Role,
     ids::{ChatId, PrefixHash, TenantId},
-    library::Shelf,
+    library::LibrarySource,
     rules::Rules,
     state::StateDelta,
     units::Timestamp,
@@ -34,7 +34,7 @@ impl Scene {
     }
 }
 
-/// Turns, replies, paths and moves go and come back; nothing is deleted.
+/// Turns, replies, paths and moves are undone and redone. Nothing is deleted.
 pub async fn every_kind_of_write_is_taken_back_and_done_again(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "undo").await?;
     let (store, tenant, chat) = (&scene.store, &scene.tenant, &scene.chat);
@@ -59,7 +59,7 @@ pub async fn every_kind_of_write_is_taken_back_and_done_again(opener: &dyn Opene
     assert_eq!(scene.sticky(&told).await?, []);
     assert_eq!(store.tree(tenant, chat).await?.len(), 3);
     assert!(store.turn(tenant, chat, turn.id).await?.is_some());
-    // And again, the last taken back first.
+    // And redone, the last undone one first.
     for (write, tip) in [(8, asked.prefix()), (7, answered.prefix()), (6, told.prefix())] {
         assert_eq!(scene.undo(write).await?, tip, "write {write}");
     }
@@ -77,7 +77,7 @@ pub async fn every_kind_of_write_is_taken_back_and_done_again(opener: &dyn Opene
     Ok(())
 }
 
-/// What is refused says what to take back first, and changes nothing.
+/// A refusal names the write to undo first, and changes nothing.
 pub async fn a_write_that_others_build_on_is_not_taken_back(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "built_upon").await?;
     let asked = dialogue(&scene.chat, &["hello"]);
@@ -99,7 +99,7 @@ pub async fn a_write_that_others_build_on_is_not_taken_back(opener: &dyn Opener)
     scene.undo(2).await?;
     let twice = scene.undo(2).await.err().map(|error| error.to_string());
     assert_eq!(twice.as_deref(), Some("write 2 of chat `harbour` was taken back already"));
-    // Something new ends what could be done again.
+    // A new write ends redoing.
     scene.commit(&asked, StateDelta::default()).await?;
     assert!(matches!(scene.undo(3).await, Err(StoreError::TakenBack { .. })));
     let nowhere = ChatId::from("nowhere");
@@ -108,7 +108,7 @@ pub async fn a_write_that_others_build_on_is_not_taken_back(opener: &dyn Opener)
     Ok(())
 }
 
-/// Prompts and verdicts of old turns go; messages, state and what they were given stay.
+/// Prompts and verdicts of old turns go. Messages, state and inputs stay.
 pub async fn a_trimmed_turn_keeps_what_it_needs(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "trimmed").await?;
     let (store, tenant, chat) = (&scene.store, &scene.tenant, &scene.chat);
@@ -165,11 +165,12 @@ pub async fn a_trimmed_turn_keeps_what_it_needs(opener: &dyn Opener) -> Checked 
     Ok(())
 }
 
-/// Books go only when no turn was decided with them, and only when that is asked for.
+/// Libraries without turns go, but only on request.
 pub async fn unused_books_go_only_when_asked_for(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "unused_books").await?;
     let (store, tenant) = (&scene.store, &scene.tenant);
-    let book = |name: &str| Shelf::world_info([Arc::new(Book::new(name, name))], Rules::default());
+    let book =
+        |name: &str| LibrarySource::world_info([Arc::new(Book::new(name, name))], Rules::default());
     let (used, unused) = (book("used"), book("unused"));
     for library in [&used, &unused] {
         store.keep_library(tenant, library.version(), library).await?;

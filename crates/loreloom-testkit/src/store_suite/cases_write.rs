@@ -39,7 +39,7 @@ pub async fn a_reply_extends_the_story(opener: &dyn Opener) -> Checked {
     store.commit_reply(tenant, chat, &reply).await?;
     assert_eq!(store.tree(tenant, chat).await?.len(), 2);
     assert_eq!(scene.record().await?.version, 3);
-    // A continued reply hangs beside the one it continues.
+    // A continued reply is a sibling of the one it continues.
     let turn = scene.commit(&answered, StateDelta::default()).await?;
     let continued = then(&asked, Role::Assistant, "well met, traveller");
     let reply = fixture::reply(turn, &continued, 8).ok_or("a reply")?;
@@ -49,8 +49,8 @@ pub async fn a_reply_extends_the_story(opener: &dyn Opener) -> Checked {
     Ok(())
 }
 
-/// A turn that is stored together with its reply is what both are one after the other, and each
-/// can be taken back by itself.
+/// Storing a turn together with its reply equals storing both one after the other. Each can be
+/// undone on its own.
 pub async fn a_turn_with_its_reply_is_both_of_them(opener: &dyn Opener) -> Checked {
     let (apart, at_once) =
         (Scene::new(opener, "apart").await?, Scene::new(opener, "at_once").await?);
@@ -93,7 +93,7 @@ pub async fn a_turn_with_its_reply_is_both_of_them(opener: &dyn Opener) -> Check
     Ok(())
 }
 
-/// The user went on before the reply was there.
+/// The user continues before the reply arrives.
 pub async fn a_late_reply_leaves_the_tip_alone(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "late").await?;
     let asked = dialogue(&scene.chat, &["hello"]);
@@ -109,7 +109,7 @@ pub async fn a_late_reply_leaves_the_tip_alone(opener: &dyn Opener) -> Checked {
     Ok(())
 }
 
-/// Going to a stored node, and to the beginning.
+/// The tip moves to a stored node, and to the start.
 pub async fn the_tip_moves_to_any_stored_node(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "move_tip").await?;
     let Scene { store, tenant, chat } = &scene;
@@ -137,7 +137,7 @@ pub async fn the_tip_moves_to_any_stored_node(opener: &dyn Opener) -> Checked {
     Ok(())
 }
 
-/// A turn of another chat or node, a node with another name: refused.
+/// A turn of another chat or node, and a node with a wrong hash, are refused.
 pub async fn a_contradiction_is_refused_and_nothing_stored(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "contradiction").await?;
     let Scene { store, tenant, chat } = &scene;
@@ -178,7 +178,7 @@ pub async fn a_contradiction_is_refused_and_nothing_stored(opener: &dyn Opener) 
     Ok(())
 }
 
-/// A writer that names an old version is told the new one.
+/// A writer that names an old version gets an error with the new one.
 pub async fn a_stale_version_is_refused_and_nothing_stored(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "stale").await?;
     let Scene { store, tenant, chat } = &scene;
@@ -201,7 +201,7 @@ pub async fn a_stale_version_is_refused_and_nothing_stored(opener: &dyn Opener) 
     Ok(())
 }
 
-/// Everything that was written is there through another handle, the first one closed.
+/// Another handle reads everything, after the first one is closed.
 pub async fn a_reopened_store_has_everything(opener: &dyn Opener) -> Checked {
     let scene = Scene::new(opener, "reopened").await?;
     let mut path = dialogue(&scene.chat, &["hello"]);
@@ -218,7 +218,7 @@ pub async fn a_reopened_store_has_everything(opener: &dyn Opener) -> Checked {
     drop(store);
     let scene = Scene { store: opener.open().await?, tenant, chat };
     assert_eq!(contents(&scene).await?, before);
-    // And the story goes on, from a handle that has not seen its beginning.
+    // The story continues with a handle that has not seen its start.
     let turn = fixture::lively_turn(&path, 6, 10);
     let id = scene.commit_turn(&path, &turn).await?;
     assert_eq!(id.0, 7);
@@ -227,7 +227,7 @@ pub async fn a_reopened_store_has_everything(opener: &dyn Opener) -> Checked {
     Ok(())
 }
 
-/// All that a store says about a chat, as text.
+/// Everything that a store returns for a chat, as text.
 async fn contents(scene: &Scene) -> Result<String, Failure> {
     let Scene { store, tenant, chat } = scene;
     let record = scene.record().await?;
@@ -290,7 +290,7 @@ pub async fn concurrent_writers_lose_nothing(opener: &dyn Opener) -> Checked {
     assert_eq!(ids, (1..=4 * TURNS).collect::<Vec<_>>());
     assert_eq!(scene.record().await?.version, 4 * TURNS * 2);
     assert!(turns.iter().all(|turn| turn.reply.is_some()));
-    // Each writer's own story is whole, in both chats.
+    // The story of each writer is complete, in both chats.
     for writer in 0..4_u64 {
         let own = ChatId(format!("own {writer}"));
         assert_eq!(store.turns(tenant, &own).await?.len() as u64, TURNS);
@@ -326,7 +326,7 @@ async fn write_turns(
     Ok(())
 }
 
-/// Of several writers that have seen the same version one wins; the others try again.
+/// Of several writers that saw the same version one wins. The others try again.
 pub async fn one_of_two_writers_of_a_version_wins(opener: &dyn Opener) -> Checked {
     const EACH: u64 = 10;
     let scene = Scene::new(opener, "optimistic").await?;
@@ -359,7 +359,7 @@ pub async fn one_of_two_writers_of_a_version_wins(opener: &dyn Opener) -> Checke
     }
     let record = scene.record().await?;
     assert_eq!(record.version, 2 * EACH);
-    // Nobody wrote beside anybody: one line, nothing lost.
+    // There is one path without forks, and nothing is lost.
     assert_eq!(scene.texts(record.tip).await?.len() as u64, 2 * EACH);
     assert_eq!(scene.store.tree(&scene.tenant, &scene.chat).await?.len() as u64, 2 * EACH);
     Ok(())

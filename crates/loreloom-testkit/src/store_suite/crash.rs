@@ -1,9 +1,9 @@
-//! Killing a process that commits, and counting what it had acknowledged.
+//! Killing a process that commits, and looking for what it acknowledged.
 //!
-//! A child process tells a story and prints a line for every commit that has returned. The
-//! parent kills it (SIGKILL, no chance to tidy up) after a random while, opens the store and
-//! looks for every line it read. A line that was printed but is not stored is a loss. The
-//! same check serves a child that runs out of space in the middle of writing.
+//! A child process writes a story and prints a line for every commit that has returned. The
+//! parent kills it (SIGKILL) after a random time, opens the store and looks for every line. A
+//! line whose commit is not stored is a loss. The same check serves a child that runs out of
+//! disk space.
 
 use std::{
     fmt,
@@ -28,17 +28,17 @@ use loreloom_store::SqliteStore;
 use super::{Checked, Failure, Opener, fixture};
 use crate::postgres::Cluster;
 
-/// A story is as long as this many cycles make it; then another chat begins.
+/// After this many cycles another chat begins.
 const CYCLES_OF_A_CHAT: u64 = 20;
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Times the child was killed.
     pub cycles: u64,
     /// Commits it had acknowledged.
     pub acknowledged: u64,
-    /// Acknowledged commits that were not there.
+    /// Acknowledged commits that are not stored.
     pub lost: u64,
     /// The longest that opening the store took afterwards.
     pub slowest: Duration,
@@ -86,18 +86,17 @@ impl Acknowledged {
     }
 }
 
-/// The turn that a story of this path makes next: the child writes it and the parent
-/// knows it again.
+/// The next turn on this path. The child writes it, and the parent expects it.
 pub(super) fn turn_on(path: &Path) -> TurnRecord {
     let number = path.items().len() as u64;
     let mut turn = fixture::lively_turn(path, number, 20);
-    // A window, as front ends send it.
+    // Only the last messages, as front ends send them.
     let skipped = turn.prompt.len().saturating_sub(40);
     turn.prompt.drain(..skipped);
     turn
 }
 
-/// The child: tells the chat's story on, until it is killed.
+/// The child: continues the chat until it is killed.
 pub async fn tell(store: &dyn StoryStore, chat: &ChatId, mut out: impl Write) -> Checked {
     let tenant = TenantId::local();
     let record = store.open_chat(&tenant, chat, "Crash", Timestamp(0)).await?;
@@ -118,20 +117,20 @@ pub async fn tell(store: &dyn StoryStore, chat: &ChatId, mut out: impl Write) ->
 }
 
 /// The parent: kills the child that `command` starts for a cycle's chat, `cycles` times, and
-/// in every second cycle the `server` first, if there is one. `told` is called after each
+/// in every second cycle the `server` first, if there is one. `progress` is called after each
 /// cycle.
 pub async fn run(
     opener: &dyn Opener,
     command: impl Fn(&ChatId) -> Command,
     server: Option<&Cluster>,
     (cycles, seed): (u64, u64),
-    mut told: impl FnMut(&Tally),
+    mut progress: impl FnMut(&Tally),
 ) -> Result<Tally, Failure> {
     let mut tally = Tally::default();
     for cycle in 0..cycles {
         let chat = chat_of(cycle);
         let dice = Hasher::new("crash").number(seed).number(cycle).finish_u64();
-        // After some commits, often none, and then somewhere in the middle of the next.
+        // After some commits, often none, and then in the middle of the next.
         let (commits, after) = (dice % 64, Duration::from_micros(dice / 64 % 5000));
         let server = server.filter(|_| cycle % 2 == 1);
         let lines = kill(command(&chat), commits, after, server)?;
@@ -144,7 +143,7 @@ pub async fn run(
         tally.lost += missing(opener, &chat, &lines).await?;
         tally.acknowledged += lines.len() as u64;
         tally.cycles += 1;
-        told(&tally);
+        progress(&tally);
     }
     Ok(tally)
 }
@@ -175,8 +174,7 @@ fn kill(
     Ok(lines)
 }
 
-/// Starts a child that cannot go on for ever and returns all that it acknowledged before
-/// it gave up.
+/// Starts a child that ends with an error, and returns all that it acknowledged.
 fn outlive(mut command: Command) -> Result<Vec<Acknowledged>, Failure> {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut output = BufReader::new(child.stdout.take().ok_or("the child's output")?);
@@ -198,8 +196,8 @@ fn read_line(output: &mut impl BufRead, lines: &mut Vec<Acknowledged>) -> Result
     Ok(true)
 }
 
-/// Lets the child run into errors of writing: `command` makes one whose files may not grow
-/// beyond so many bytes, and each cycle allows a little more.
+/// Lets writes of the child fail: `command` limits the size of its files, and each cycle allows
+/// some more bytes.
 pub async fn run_out_of_space(
     opener: &dyn Opener,
     command: impl Fn(&ChatId, u64) -> Command,
@@ -217,7 +215,7 @@ pub async fn run_out_of_space(
     Ok(tally)
 }
 
-/// How many acknowledged commits are not there, whole, in a store opened afresh.
+/// How many acknowledged commits are not stored completely. Opens the store again.
 pub(super) async fn missing(
     opener: &dyn Opener,
     chat: &ChatId,

@@ -1,9 +1,8 @@
-//! Telling a story on a disk that fails, at every write in turn.
+//! Writing a story to a disk that fails, at each write in turn.
 //!
-//! The first story meets a fault at its first write, the second at its second, and so on
-//! until a story is told without meeting one. Each is then opened on a sound disk: what was
-//! acknowledged is there, what was refused is there whole or not at all, and the doctor
-//! finds nothing.
+//! The first story fails at its first write, the second at its second, and so on until a story
+//! meets no fault. Each is then opened on a sound disk: everything acknowledged is stored,
+//! everything refused is stored completely or not at all, and the doctor finds nothing.
 
 use std::{fmt, path::Path as FilePath};
 
@@ -22,16 +21,16 @@ use super::{
 };
 use crate::faults::{Faults, Trouble};
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultTally {
-    /// Stories told, the one without a fault included.
+    /// Stories, including the one without a fault.
     pub stories: u64,
     /// Calls that were refused.
     pub refused: u64,
     /// Commits that returned.
     pub acknowledged: u64,
-    /// Acknowledged commits that were not there.
+    /// Acknowledged commits that are not stored.
     pub lost: u64,
     /// What the doctor found.
     pub findings: u64,
@@ -48,7 +47,7 @@ impl fmt::Display for FaultTally {
     }
 }
 
-/// Tells stories of `turns` turns, with a fault at write 1, 2, … until one meets none.
+/// Writes stories of `turns` turns, with a fault at write 1, 2, … until one meets none.
 pub async fn run(trouble: Trouble, turns: u64) -> Result<FaultTally, Failure> {
     let mut tally = FaultTally::default();
     for at in 1.. {
@@ -85,7 +84,7 @@ async fn findings(file: &FilePath) -> Result<u64, Failure> {
         let path = Path::of(chat(), nodes.into_iter().map(|node| node.message));
         let stored = store.turn(&tenant, &chat(), turn.id).await?;
         if stored.as_ref() != Some(&crash::turn_on(&path)) {
-            return Err(format!("turn {} is not what was told", turn.id.0).into());
+            return Err(format!("turn {} differs from what was written", turn.id.0).into());
         }
     }
     Ok(findings.len() as u64)
@@ -97,11 +96,10 @@ struct Telling {
 }
 
 impl Telling {
-    /// Tells a story and closes the store after each turn, so that what closing writes can
-    /// fail as well.
+    /// Writes a story and closes the store after each turn, so that closing can fail as well.
     async fn tell(&mut self, file: &FilePath, turns: u64) {
         for _ in 0..turns {
-            // A person tries again.
+            // As a person would, try again.
             for _ in 0..2 {
                 let Ok(store) = SqliteStore::open(file) else {
                     self.refused += 1;

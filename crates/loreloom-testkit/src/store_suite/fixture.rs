@@ -1,16 +1,16 @@
 //! Stories and turns to store.
 
 use loreloom_core::{
+    cache_placement::Zone,
     chat::{GenerationType, Message, Path, Role},
     digest::Hasher,
     ids::{BookId, ChatId, Digest, EntryId, LibraryVersion, PrefixHash, TenantId},
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
     report::{
-        BudgetUse, KeyMatch, MatchPlace, Outcome, Reason, Report, ScanPhase, Span, Standing, Stop,
+        BudgetUse, KeptPlace, KeyMatch, MatchPlace, Outcome, Reason, Report, ScanPhase, Span, Stop,
         TextSource, Trigger, TurnFacts, Verdict,
     },
-    stable::Zone,
     state::{StateDelta, TimedRecord},
     units::{Depth, MessageCount, Timestamp, Tokens},
 };
@@ -200,7 +200,7 @@ fn verdict(turn: u64, entry: u32) -> Verdict {
         _ => Outcome::Stopped(Stop::Cooldown { until: MessageCount(entry + 40) }),
     };
     let stands = (entry % 5 == 4).then(|| {
-        Box::new(Standing {
+        Box::new(KeptPlace {
             place: Place::AtDepth(Depth(entry + 3)),
             zone: Zone::Ledger,
             tokens: Tokens(80),

@@ -1,7 +1,7 @@
-//! Random stories told to the engine over a store, as a server does.
+//! Random stories, decided by the engine over a store, as in a server.
 //!
-//! The entries have timed effects and keys that the stories of [`machine`](super::machine)
-//! say, so that state is born, runs out and is lost by edits.
+//! The entries have timed effects, and keys that the stories of [`machine`](super::machine)
+//! contain: effects start, end, and are lost by edits.
 
 #![expect(clippy::missing_panics_doc, reason = "a check asserts what it checks")]
 
@@ -10,15 +10,15 @@ use std::sync::Arc;
 use loreloom_core::{
     book::{Book, Entry, Key},
     chat::{GenerationType, Message, Path, Role, Voices},
+    engine::{Decision, EngineInput, decide},
     ids::{ChatId, TenantId},
-    library::{Library, Roster, Shelf},
+    library::{ActiveEntries, Library, LibrarySource},
     prompt::PromptMessage,
     rules::{Profile, Rules},
     state::StoryState,
     tokens::ByteEstimate,
     turn::{Instruments, Speaker, Transcript, Turn, TurnCache, TurnInput},
     units::{Timestamp, Tokens},
-    weave::{Woven, weave},
 };
 use loreloom_ports::history::travel::{Revisited, revisit};
 use loreloom_ports::{StoryStore, TurnId, TurnRecord};
@@ -28,31 +28,31 @@ use super::{
     machine::{Deed, Step, Telling},
 };
 
-/// A story, the books it is told with, and a store.
+/// A story, its books and a store.
 pub struct Live {
     /// The store.
     pub store: Arc<dyn StoryStore>,
-    /// Whose.
+    /// The tenant.
     pub tenant: TenantId,
     /// The chat.
     pub chat: ChatId,
     library: Library,
-    roster: Roster,
+    active: ActiveEntries,
     rules: Rules,
     clock: i64,
 }
 
 impl Live {
-    /// A chat of which nothing is told yet.
+    /// An empty chat.
     pub async fn new(opener: &dyn Opener, tenant: TenantId, book: Book) -> Result<Self, Failure> {
         let (store, chat) = (opener.open().await?, ChatId::from("live"));
         store.open_chat(&tenant, &chat, "Live", Timestamp(0)).await?;
         let rules = Profile::Loreloom.rules();
         let library = Library::under([Arc::new(book)], &rules);
-        let kept = Shelf::world_info(library.books().to_vec(), rules.clone());
+        let kept = LibrarySource::world_info(library.books().to_vec(), rules.clone());
         store.keep_library(&tenant, library.version(), &kept).await?;
-        let roster = Roster::all(&library, rules.world_info.strategy);
-        Ok(Self { store, tenant, chat, library, roster, rules, clock: 0 })
+        let active = ActiveEntries::all(&library, rules.world_info.strategy);
+        Ok(Self { store, tenant, chat, library, active, rules, clock: 0 })
     }
 
     /// The state a turn on `path` finds.
@@ -70,7 +70,7 @@ impl Live {
         &mut self,
         path: &Path,
         generation: GenerationType,
-    ) -> Result<(TurnId, Woven), Failure> {
+    ) -> Result<(TurnId, Decision), Failure> {
         self.clock += 1;
         let speaker = Speaker { name: "Torvald".to_owned(), ..Speaker::default() };
         let user = path.items().iter().rev().find(|item| item.message.role == Role::User);
@@ -106,12 +106,21 @@ impl Live {
         Ok((stored.id, woven))
     }
 
-    fn weave(&self, turn: &Turn<'_>, state: &StoryState) -> Woven {
+    fn weave(&self, turn: &Turn<'_>, state: &StoryState) -> Decision {
         let mut dice = turn.dice();
         let mut cache = TurnCache::default();
         let mut instruments =
             Instruments { counter: &ByteEstimate, dice: &mut dice, cache: &mut cache };
-        weave(&self.library, &self.roster, turn, state, &self.rules, &mut instruments)
+        decide(
+            &EngineInput {
+                library: &self.library,
+                active: &self.active,
+                turn,
+                state,
+                rules: &self.rules,
+            },
+            &mut instruments,
+        )
     }
 
     /// Stores a reply.
@@ -123,7 +132,7 @@ impl Live {
         Ok(())
     }
 
-    /// Takes the last write that counts back, if there is one.
+    /// Undoes the last write that counts, if there is one.
     pub async fn undo(&self) -> Checked {
         let log = self.store.writes(&self.tenant, &self.chat).await?;
         if let Some(last) = loreloom_store::counting(&log).last() {
@@ -132,7 +141,7 @@ impl Live {
         Ok(())
     }
 
-    /// Every turn that was ever stored is decided again alike, whatever came after it.
+    /// Every stored turn is decided again to the same result, whatever came after it.
     pub async fn every_turn_is_reproduced(&self) -> Checked {
         for summary in self.store.turns(&self.tenant, &self.chat).await? {
             let past = revisit(&*self.store, &self.tenant, &self.chat, summary.id).await?;
@@ -154,7 +163,7 @@ impl Live {
     }
 }
 
-/// A book whose entries answer to what random stories say.
+/// A book with keys that random stories contain.
 pub fn book() -> Book {
     let mut book = Book::new("live", "Live");
     for number in 0..6_u32 {
@@ -180,7 +189,7 @@ pub fn entry(id: &str, key: &str) -> Entry {
     entry
 }
 
-/// Tells a random story and checks every turn of it.
+/// Runs a random story and checks every turn.
 pub async fn run(opener: &dyn Opener, tenant: TenantId, deeds: &[Deed]) -> Checked {
     let mut live = Live::new(opener, tenant, book()).await?;
     let mut telling = Telling::default();
@@ -214,8 +223,8 @@ pub async fn run(opener: &dyn Opener, tenant: TenantId, deeds: &[Deed]) -> Check
     live.every_turn_is_reproduced().await
 }
 
-/// Swiping: the same lore, and the story goes on as if nobody had asked again.
-async fn asked_again(live: &mut Live, path: &Path, first: &Woven) -> Checked {
+/// A swipe gets the same lore, and leaves the same state.
+async fn asked_again(live: &mut Live, path: &Path, first: &Decision) -> Checked {
     let state = live.state(path).await?;
     let (_, again) = live.ask(path, GenerationType::Swipe).await?;
     assert_eq!(again.injections, first.injections);

@@ -1,4 +1,4 @@
-//! Random stories: what people do to a chat, in any order, on all stores at once.
+//! Random stories: what people do to a chat, in any order, on all stores.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub enum Deed {
     Unanswered(u8),
     /// Asks for another reply to the last message of the user.
     Swipe(u8),
-    /// Changes a message and goes on with what follows it.
+    /// Edits a message and keeps the later ones.
     Edit(Index, u8),
     /// Deletes a message.
     Delete(Index),
@@ -32,21 +32,21 @@ pub enum Deed {
     Continue(u8),
     /// Goes back to a message and says something else.
     Branch(Index, u8),
-    /// Goes back to where the story was after an earlier deed.
+    /// Goes back to the messages after an earlier deed.
     Return(Index),
     /// Takes another name.
     Rename(u8),
-    /// Lets the front end do something in the background.
+    /// The front end generates something in the background.
     Quiet,
-    /// Takes back what was done last.
+    /// Undoes the last write.
     Undo,
-    /// Does again what was taken back last.
+    /// Redoes the last undone write.
     Redo,
     /// Restarts the program.
     Reopen,
 }
 
-/// Any deed, everyday ones more often.
+/// Any deed. Common ones are more likely.
 pub fn deed() -> impl Strategy<Value = Deed> {
     let index = || proptest::arbitrary::any::<Index>();
     prop_oneof![
@@ -67,7 +67,7 @@ pub fn deed() -> impl Strategy<Value = Deed> {
     ]
 }
 
-/// What the front end has: the messages it would send now, and those it sent before.
+/// The messages that the front end would send now, and those it sent before.
 #[derive(Clone, Debug, Default)]
 pub struct Telling {
     /// The messages.
@@ -84,11 +84,11 @@ pub enum Step {
     Turn(GenerationType, Option<u8>),
     /// Nothing.
     Nothing,
-    /// To take the last write back.
+    /// Undo the last write.
     Undo,
-    /// To do the last one again that was taken back.
+    /// Redo the last undone write.
     Redo,
-    /// To be opened again.
+    /// Open the store again.
     Reopen,
 }
 
@@ -103,7 +103,7 @@ impl Telling {
         Message::new(Role::Assistant, Some("Torvald"), format!("Reply {text}, told."))
     }
 
-    /// Few texts, so that they repeat and their ids meet again on other branches.
+    /// Few texts, so that the same ones appear on several branches.
     fn user(&self, text: u8) -> Message {
         let name = ["Mira", "Ana", "Eve"][usize::from(self.persona % 3)];
         let text = format!("The user says {text}, at some length.");
@@ -112,7 +112,7 @@ impl Telling {
         Message::new(Role::User, Some(name), text)
     }
 
-    /// The front end tells the whole story under the new name, with it in the text or not.
+    /// The front end sends the whole story with the new name, in the text or not.
     fn rename(&mut self) {
         let name = self.user(0).name.unwrap_or_default();
         for message in self.messages.iter_mut().filter(|said| said.role == Role::User) {
@@ -191,7 +191,7 @@ struct Machine<'stores> {
     clock: i64,
 }
 
-/// Carries out `deeds` on all stores and compares them with the model after each.
+/// Runs `deeds` on all stores, and compares the stores with the model after each.
 pub async fn run(openers: &[&dyn Opener], tenant: TenantId, deeds: &[Deed]) -> Checked {
     let chat = ChatId::from("story");
     let mut stores = Vec::new();
@@ -328,7 +328,7 @@ impl Machine<'_> {
         for messages in &self.telling.past {
             let path = Path::of(chat.clone(), messages.iter().cloned());
             self.compare(&path).await?;
-            // What happened on other branches does not matter.
+            // Other branches do not matter.
             if self.model.is_all_its_own(&path) {
                 assert_eq!(self.model.state(&path), self.model.only(&path).state(&path));
             }

@@ -1,14 +1,13 @@
 //! Behaviour that every [`Store`] must show, as one suite.
 //!
-//! [`cases`] holds one function for each behaviour; [`store_suite!`](macro@crate::store_suite)
-//! makes a test of each for one store. [`machine`] drives stores with random stories and
-//! holds them to the naive [`model`]; [`live`] tells such stories to the engine. [`crash`]
-//! kills a process that commits and counts what it had acknowledged; [`faults`] lets the disk
-//! fail under it.
+//! [`cases`] has one function for each behaviour; [`store_suite!`](macro@crate::store_suite)
+//! makes a test of each for one store. [`machine`] runs random stories on stores and compares
+//! them with the naive [`model`]; [`live`] runs such stories through the engine. [`crash`] kills
+//! a process that commits, and looks for what it acknowledged; [`faults`] lets the disk fail.
 
 pub mod cases;
-mod cases_desk;
-mod cases_kept;
+mod cases_documents;
+mod cases_replay;
 mod cases_tree;
 mod cases_undo;
 mod cases_write;
@@ -24,21 +23,21 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use loreloom_ports::{Store, StoreError};
 
-/// Opens handles on one set of data: what one handle writes, the next one reads.
+/// Opens handles on the same data: one handle reads what another one wrote.
 #[async_trait]
 pub trait Opener: Send + Sync {
     /// Another handle, as another process would open it.
     async fn open(&self) -> Result<Arc<dyn Store>, StoreError>;
 }
 
-/// Why a case could not be carried out; what it checks is asserted.
+/// Why a case could not run. What it checks is asserted.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// The outcome of a case.
 pub type Checked = Result<(), Failure>;
 
 /// Makes a test of every case. `$opener` is an expression that gives
-/// `Result<Option<impl Opener>, Failure>`; without one the test says that it was skipped.
+/// `Result<Option<impl Opener>, Failure>`; without one the test prints that it is skipped.
 #[macro_export]
 macro_rules! store_suite {
     ($opener:expr) => {

@@ -1,4 +1,4 @@
-//! A store too simple to be wrong: lists, and a search for everything.
+//! A store that is too simple to be wrong: lists, and linear search.
 
 use loreloom_core::{
     chat::{GenerationType, Path},
@@ -17,14 +17,14 @@ pub struct Model {
     pub nodes: Vec<Node>,
     /// Its turns, each with the path it was computed on and the node of its reply.
     pub turns: Vec<(TurnRecord, Path, Option<PrefixHash>)>,
-    /// Whether each was taken back.
+    /// Whether each turn is undone.
     undone: Vec<bool>,
-    /// What was so before each write that counts, and what was so before each taking back.
+    /// The values before each write that counts, and before each undo.
     done: Vec<Before>,
     taken_back: Vec<Before>,
 }
 
-/// What a write may change, as it was before.
+/// The values that a write may change.
 #[derive(Clone, Debug)]
 struct Before {
     write: WriteId,
@@ -47,7 +47,7 @@ impl Model {
         }
     }
 
-    /// What is so now, before the next write.
+    /// The values before the next write.
     fn now(&self) -> Before {
         let turns = self.turns.iter().zip(&self.undone);
         Before {
@@ -72,7 +72,7 @@ impl Model {
         self.chat.version += 1;
     }
 
-    /// Takes the last write that counts back; its id.
+    /// Undoes the last write that counts. Returns its id.
     pub fn undo(&mut self, now: Timestamp) -> Option<WriteId> {
         let before = self.done.pop()?;
         self.taken_back.push(self.now());
@@ -80,7 +80,7 @@ impl Model {
         Some(before.write)
     }
 
-    /// Does again what was taken back last; the id of the taking back.
+    /// Redoes the last undone write. Returns the id of the undo.
     pub fn redo(&mut self, now: Timestamp) -> Option<WriteId> {
         let before = self.taken_back.pop()?;
         self.done.push(self.now());
@@ -175,7 +175,7 @@ impl Model {
         counting.all(|(_, exact)| exact)
     }
 
-    /// This chat, had nobody ever left `path`.
+    /// This chat without any other branch than `path`.
     #[must_use]
     pub fn only(&self, path: &Path) -> Self {
         let mut only = Self::new(self.chat.id.clone(), &self.chat.title, self.chat.created);

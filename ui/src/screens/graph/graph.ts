@@ -25,7 +25,7 @@ const LONGEST_NAME = 26;
 export const shortName = (title: string): string =>
   title.length > LONGEST_NAME ? `${title.slice(0, LONGEST_NAME - 1)}…` : title;
 
-/** What an edge says about `current`, which is one of its ends. */
+/** An edge in words, as seen from `current`, which is one of its ends. */
 export function edgeWords(edge: Edge, current: string | undefined): string {
   const word = edge.word ?? '';
   const isOut = edge.from === current;

@@ -2,7 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use loreloom_core::{book::lint, library::Library, rules::Rules, vault::Severity};
+use loreloom_core::{book::lint, dialects::vault::Severity, library::Library, rules::Rules};
 
 use super::finding::Finding;
 use crate::{files, lore::read_book};

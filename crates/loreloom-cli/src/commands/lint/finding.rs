@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use loreloom_core::vault::{IssueKind, Severity};
+use loreloom_core::dialects::vault::{IssueKind, Severity};
 use loreloom_formats::vault::{Fault, NoteWarning, OddValue, Skip, WarningCode};
 use serde::Serialize;
 

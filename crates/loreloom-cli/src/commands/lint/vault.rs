@@ -8,8 +8,8 @@ use std::{
 
 use anyhow::Context as _;
 use loreloom_core::{
+    dialects::vault::{Note, NoteSource, Setup, Severity, inspect_setup, inspect_use, join},
     tokens::TokenCounter,
-    vault::{Note, NoteSource, Setup, Severity, inspect_setup, inspect_use, join},
 };
 use loreloom_formats::vault::{
     NoteFile, NoteRead, NoteRules, Skip, WarningCode, fault, odd_values, read_note, repair,

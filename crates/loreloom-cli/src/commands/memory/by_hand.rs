@@ -40,7 +40,7 @@ impl Add {
             importance: self.importance,
             receipts: Vec::new(),
         };
-        let (key, write) = desk.service.add(&desk.tenant, &owner, new).await?;
+        let (key, write) = desk.service.edits.add(&desk.tenant, &owner, new).await?;
         desk.wrote(out, &format!("added {}", key.id), &write)
     }
 }
@@ -71,7 +71,7 @@ impl Edit {
         }
         anyhow::ensure!(!changed.is_empty(), "say what to change: `--text` or `--set`");
         let owner = self.owner.get(desk).await?;
-        let write = desk.service.edit(&desk.tenant, &owner, &self.id, changed).await?;
+        let write = desk.service.edits.edit(&desk.tenant, &owner, &self.id, changed).await?;
         desk.wrote(out, "changed", &write)
     }
 }
@@ -101,9 +101,9 @@ impl Pin {
             (Some(to), Owner::Chat(chat)) => {
                 let to = Owner::Character(to.as_str().into());
                 let (service, pinned) = (&desk.service, !self.off);
-                service.pin_thread(&desk.tenant, chat, &to, &self.id, pinned).await?
+                service.edits.pin_thread(&desk.tenant, chat, &to, &self.id, pinned).await?
             }
-            _ => desk.service.pin(&desk.tenant, &owner, &self.id, !self.off).await?,
+            _ => desk.service.edits.pin(&desk.tenant, &owner, &self.id, !self.off).await?,
         };
         desk.wrote(out, if self.off { "unpinned" } else { "pinned" }, &write)
     }
@@ -133,7 +133,7 @@ impl Put {
         let key = RecordKey::new(kind, self.id);
         let owner = self.owner.get(desk).await?;
         let fields = fields(&self.fields)?;
-        let write = desk.service.put(&desk.tenant, &owner, key, fields).await?;
+        let write = desk.service.edits.put(&desk.tenant, &owner, key, fields).await?;
         desk.wrote(out, "noted", &write)
     }
 }
@@ -155,7 +155,7 @@ impl MergeEntities {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
         let (owner, service) = (self.owner.get(desk).await?, &desk.service);
         let write =
-            service.merge_entities(&desk.tenant, &owner, &self.source, &self.target).await?;
+            service.edits.merge_entities(&desk.tenant, &owner, &self.source, &self.target).await?;
         desk.wrote(out, "merged", &write)
     }
 }
@@ -186,7 +186,7 @@ pub(super) struct Retire {
 impl Retire {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
         let owner = self.owner.get(desk).await?;
-        let write = desk.service.retire(&desk.tenant, &owner, &self.id).await?;
+        let write = desk.service.edits.retire(&desk.tenant, &owner, &self.id).await?;
         desk.wrote(out, "retired", &write)
     }
 }
@@ -204,7 +204,7 @@ pub(super) struct Restore {
 impl Restore {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
         let owner = self.owner.get(desk).await?;
-        let write = desk.service.restore(&desk.tenant, &owner, &self.id).await?;
+        let write = desk.service.edits.restore(&desk.tenant, &owner, &self.id).await?;
         desk.wrote(out, "restored", &write)
     }
 }
@@ -227,7 +227,8 @@ pub(super) struct Merge {
 impl Merge {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
         let owner = self.owner.get(desk).await?;
-        let (key, write) = desk.service.merge(&desk.tenant, &owner, &self.ids, &self.text).await?;
+        let (key, write) =
+            desk.service.edits.merge(&desk.tenant, &owner, &self.ids, &self.text).await?;
         desk.wrote(out, &format!("merged into {}", key.id), &write)
     }
 }
@@ -241,7 +242,7 @@ pub(super) struct Undo {
 
 impl Undo {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let write = desk.service.undo(&desk.tenant, &MemoryWriteId(self.write)).await?;
+        let write = desk.service.edits.undo(&desk.tenant, &MemoryWriteId(self.write)).await?;
         desk.wrote(out, "undone", &write)
     }
 }
@@ -269,11 +270,15 @@ impl Forget {
             (Some(chat), _) => {
                 desk.must_know(&chat).await?;
                 match self.and_character.map(owner) {
-                    Some(owner) => desk.service.fresh_start(&desk.tenant, &chat, &owner).await?,
-                    None => desk.service.forget_chat(&desk.tenant, &chat).await?,
+                    Some(owner) => {
+                        desk.service.edits.fresh_start(&desk.tenant, &chat, &owner).await?
+                    }
+                    None => desk.service.edits.forget_chat(&desk.tenant, &chat).await?,
                 }
             }
-            (None, Some(name)) => desk.service.forget_character(&desk.tenant, &owner(name)).await?,
+            (None, Some(name)) => {
+                desk.service.edits.forget_character(&desk.tenant, &owner(name)).await?
+            }
             (None, None) => anyhow::bail!("name a chat, or a character with `--character`"),
         };
         desk.wrote(out, "forgotten", &write)

@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::ids::ChatId;
-use loreloom_memory::service::{ExchangeError, TakenIn, groups, smart_memory_settings};
+use loreloom_memory::service::{ExchangeError, Imported, pinned_groups, smart_memory_settings};
 use serde_json::Value;
 
 use super::Desk;
@@ -20,7 +20,7 @@ pub(super) struct Export {
 
 impl Export {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let archive = desk.service.export(&desk.tenant).await?;
+        let archive = desk.service.exchange.export(&desk.tenant).await?;
         let text = serde_json::to_string_pretty(&archive)?;
         match self.file {
             Some(file) => files::write(&file, text.as_bytes()),
@@ -54,20 +54,20 @@ impl Import {
             desk.must_know(chat).await?;
         }
         if let (Some(group), Some(chat)) = (&self.group, &chat) {
-            let new = desk.service.import_group(&desk.tenant, &value, group, chat).await?;
+            let new = desk.service.exchange.import_group(&desk.tenant, &value, group, chat).await?;
             return Ok(writeln!(out, "{chat}: {}", told(new.is_some()))?);
         }
-        let groups = groups(&value);
-        match desk.service.import_any(&desk.tenant, value, chat.as_ref()).await {
+        let groups = pinned_groups(&value);
+        match desk.service.exchange.import_any(&desk.tenant, value, chat.as_ref()).await {
             Err(ExchangeError::NoChat) => {
                 anyhow::bail!("say which chat these data go to with `--chat CHAT`")
             }
             taken => match taken? {
-                TakenIn::Archive { new } => match new {
+                Imported::Archive { new } => match new {
                     1 => writeln!(out, "1 write is new")?,
                     new => writeln!(out, "{new} writes are new")?,
                 },
-                TakenIn::Characters(characters) => {
+                Imported::Characters(characters) => {
                     for (name, new) in characters {
                         writeln!(out, "{name}: {}", told(new))?;
                     }
@@ -80,7 +80,7 @@ impl Import {
                         writeln!(out, "group {group}: {threads} for {hint}")?;
                     }
                 }
-                TakenIn::Chat(new) => {
+                Imported::Chat(new) => {
                     let chat = chat.map(|chat| chat.0).unwrap_or_default();
                     writeln!(out, "{chat}: {}", told(new))?;
                 }

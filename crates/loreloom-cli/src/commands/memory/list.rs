@@ -28,7 +28,7 @@ impl List {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
         let Some(owner) = self.owner.named(desk).await? else { return owners(desk, out).await };
         let records = if self.all {
-            desk.service.records(&desk.tenant, &owner).await?
+            desk.service.views.records(&desk.tenant, &owner).await?
         } else {
             told(desk, &owner).await?
         };
@@ -113,7 +113,7 @@ impl Show {
         let found: Vec<_> =
             events.iter().filter(|event| event.event.record.as_ref().is_some_and(is_it)).collect();
         anyhow::ensure!(!found.is_empty(), "{owner} has no record `{}`", self.id);
-        let records = desk.service.records(&desk.tenant, &owner).await?;
+        let records = desk.service.views.records(&desk.tenant, &owner).await?;
         let now = records.iter().find(|(key, _)| is_it(key)).map(|(key, fields)| line(key, fields));
         if desk.json {
             let whole = json!({ "record": now, "events": found });
@@ -157,6 +157,6 @@ impl Writes {
 }
 
 /// The only record kind that a name may stand for.
-pub(super) fn kind_named(name: &str) -> anyhow::Result<loreloom_memory::record::Kind> {
+pub(super) fn kind_named(name: &str) -> anyhow::Result<loreloom_memory::record::MemoryKind> {
     serde_json::from_value(json!(name)).with_context(|| format!("there is no kind `{name}`"))
 }

@@ -8,7 +8,7 @@ use loreloom_core::ids::ChatId;
 use loreloom_llm::embed::StaticEmbedder;
 use loreloom_memory::{
     cycle::Backend,
-    service::{Asking, FoundMemory, Options, Who},
+    service::{FoundMemory, Options, SearchQuery, Who},
 };
 use loreloom_ports::Outcome;
 use serde_json::{Value, json};
@@ -50,8 +50,8 @@ impl Search {
             "`--min` must be from 0 to 1, found {}",
             self.min
         );
-        let asked = Asking { text: &self.text, most: self.most, least: self.min };
-        let found = desk.service.search(&desk.tenant, &chat, &path, &who, asked).await?;
+        let asked = SearchQuery { text: &self.text, most: self.most, least: self.min };
+        let found = desk.service.search.search(&desk.tenant, &chat, &path, &who, asked).await?;
         if desk.json {
             let passages: Vec<Value> = found
                 .passages
@@ -103,12 +103,13 @@ impl Recap {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
         let chat = ChatId::from(self.chat.as_str());
         desk.path(&chat).await?;
-        let away = desk.service.away(&desk.tenant, &chat).await?;
+        let away = desk.service.recaps.away(&desk.tenant, &chat).await?;
         if self.if_away && away.is_none() {
             return Ok(());
         }
         let model = self.model.open()?;
-        let told = desk.service.recap(&desk.tenant, &chat, self.messages, model.as_ref()).await?;
+        let told =
+            desk.service.recaps.recap(&desk.tenant, &chat, self.messages, model.as_ref()).await?;
         let told = told.context("the model had nothing to tell")?;
         if desk.json {
             return Ok(writeln!(out, "{}", json!({ "recap": told, "away_hours": away }))?);
@@ -134,18 +135,19 @@ pub(super) struct CatchUp {
 
 impl CatchUp {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let options = Options { model: Some(self.model.used()), ..desk.service.options().clone() };
+        let options =
+            Options { model: Some(self.model.used()), ..Options::clone(&desk.service.options) };
         let desk = Desk::new(desk.store.clone(), desk.json, options);
         let chat = ChatId::from(self.chat.as_str());
         desk.path(&chat).await?;
         let speakers = [Who::named(&self.character)];
-        let job = desk.service.catch_up(&desk.tenant, &chat, &speakers).await?;
+        let job = desk.service.planner.catch_up(&desk.tenant, &chat, &speakers).await?;
         let job = job.context("no model is set")?;
         let model = self.model.open()?;
         let backend = Backend { model: model.as_ref(), embedder: Some(StaticEmbedder::embedded()) };
         let (_stop, mut stop) = watch::channel(false);
         let worker = format!("cli-{}", std::process::id());
-        while let Some(ran) = desk.service.run_next_job(&worker, backend, &mut stop).await? {
+        while let Some(ran) = desk.service.worker.run_next_job(&worker, backend, &mut stop).await? {
             if ran.job != job {
                 continue;
             }

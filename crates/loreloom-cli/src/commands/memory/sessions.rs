@@ -51,23 +51,23 @@ impl Scratch {
         let path = desk.path(&chat).await?;
         match self.step {
             Step::Begin => {
-                desk.service.begin_scratch(tenant, &chat, &path).await?;
+                desk.service.read_only.begin(tenant, &chat, &path).await?;
                 writeln!(out, "{chat}: nothing is remembered from here on")?;
             }
             Step::Keep => {
                 let model = Some(self.model.used());
-                let options = Options { model, ..desk.service.options().clone() };
+                let options = Options { model, ..Options::clone(&desk.service.options) };
                 let desk = Desk::new(desk.store.clone(), desk.json, options);
                 let speakers = [Who::named(self.character.as_deref().unwrap_or_default())];
-                desk.service.keep_scratch(tenant, &chat, &speakers).await?;
+                desk.service.read_only.keep(tenant, &chat, &speakers).await?;
                 writeln!(out, "{chat}: a job reads what was told; see `loreloom jobs`")?;
             }
             Step::Drop => {
-                desk.service.drop_scratch(tenant, &chat).await?;
+                desk.service.read_only.discard(tenant, &chat).await?;
                 writeln!(out, "{chat}: the story is where the session began")?;
             }
             Step::Show => {
-                let open = desk.service.scratch(tenant, &chat).await?.is_some();
+                let open = desk.service.read_only.current(tenant, &chat).await?.is_some();
                 writeln!(out, "{chat}: {}", if open { "open" } else { "none" })?;
             }
         }
@@ -77,7 +77,7 @@ impl Scratch {
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum What {
+enum SessionCommand {
     /// The story so far
     Summary,
     /// The character's history
@@ -106,7 +106,7 @@ enum What {
 pub(super) struct Now {
     /// What
     #[arg(value_enum)]
-    what: What,
+    what: SessionCommand,
 
     /// The chat
     chat: String,
@@ -121,25 +121,26 @@ pub(super) struct Now {
 
 impl Now {
     pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let options = Options { model: Some(self.model.used()), ..desk.service.options().clone() };
+        let options =
+            Options { model: Some(self.model.used()), ..Options::clone(&desk.service.options) };
         let desk = Desk::new(desk.store.clone(), desk.json, options);
         let demand = match self.what {
-            What::Summary => Demand::Summary,
-            What::Canon => Demand::Canon,
-            What::Profile => Demand::Profile,
-            What::Check => Demand::Check,
-            What::Repair => Demand::Repair,
-            What::Extract => Demand::Extract,
-            What::LongTerm => Demand::LongTerm,
-            What::Session => Demand::Session,
-            What::Arcs => Demand::Arcs,
-            What::Ledger => Demand::Ledger,
+            SessionCommand::Summary => Demand::Summary,
+            SessionCommand::Canon => Demand::Canon,
+            SessionCommand::Profile => Demand::Profile,
+            SessionCommand::Check => Demand::Check,
+            SessionCommand::Repair => Demand::Repair,
+            SessionCommand::Extract => Demand::Extract,
+            SessionCommand::LongTerm => Demand::LongTerm,
+            SessionCommand::Session => Demand::Session,
+            SessionCommand::Arcs => Demand::Arcs,
+            SessionCommand::Ledger => Demand::Ledger,
         };
         let model = self.model.open()?;
         let embedder = StaticEmbedder::embedded();
         let backend = Backend { model: model.as_ref(), embedder: Some(&embedder) };
         let (chat, who) = (ChatId::from(self.chat.as_str()), Who::named(&self.character));
-        let done = desk.service.demand(&desk.tenant, &chat, &who, demand, backend).await?;
+        let done = desk.service.demands.run(&desk.tenant, &chat, &who, demand, backend).await?;
         if desk.json {
             let whole = json!({ "write": done.write, "contradictions": done.contradictions });
             return Ok(writeln!(out, "{whole}")?);

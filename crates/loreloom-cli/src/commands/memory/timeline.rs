@@ -30,7 +30,8 @@ impl Timeline {
         let chat = ChatId::from(self.chat.as_str());
         let path = desk.path(&chat).await?;
         let who = self.character.as_deref().map(Who::named).unwrap_or_default();
-        let told = desk.service.timeline(&desk.tenant, &chat, &path, &who, &self.name).await?;
+        let told =
+            desk.service.search.timeline(&desk.tenant, &chat, &path, &who, &self.name).await?;
         let told = told.with_context(|| format!("nothing is remembered of `{}`", self.name))?;
         if desk.json {
             return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&told)?)?);

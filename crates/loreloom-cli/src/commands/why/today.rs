@@ -5,7 +5,7 @@ use std::sync::Arc;
 use loreloom_core::{
     book::Book,
     ids::TenantId,
-    library::{Attachment, Dialect, Scope, Shelf, Volume},
+    library::{Attachment, Dialect, LibrarySource, Scope, Volume},
     rules::Rules,
 };
 use loreloom_formats::diff::as_versions_of;
@@ -16,12 +16,12 @@ use crate::lore::LoreArguments;
 
 /// The books a turn is decided with today.
 pub(super) struct TodaysBooks {
-    pub(super) shelf: Shelf,
+    pub(super) source: LibrarySource,
     pub(super) attachments: Vec<Attachment>,
 }
 
 /// A book of today. What is not told is as it was that day.
-struct Now {
+struct TodaysLore {
     book: Arc<Book>,
     dialect: Option<Dialect>,
     scopes: Option<Vec<Scope>>,
@@ -35,13 +35,14 @@ impl TodaysBooks {
         lore: &LoreArguments,
         desk: &dyn Desk,
         past: &Revisited,
-        kept: Option<&Shelf>,
+        kept: Option<&LibrarySource>,
     ) -> anyhow::Result<Self> {
         let named = lore.books()?;
         let (now, rules) = if named.is_empty() {
             standing(lore, desk, past).await?
         } else {
-            let now = named.into_iter().map(|book| Now { book, dialect: None, scopes: None });
+            let now =
+                named.into_iter().map(|book| TodaysLore { book, dialect: None, scopes: None });
             (now.collect(), lore.rules()?)
         };
         let then: &[Volume] = kept.map_or(&[], |kept| &kept.volumes);
@@ -49,9 +50,13 @@ impl TodaysBooks {
         let were_active = input.and_then(|input| input.attachments.as_deref());
         let books = now.iter().map(|now| Book::clone(&now.book));
         let books = as_versions_of(then.iter().map(|volume| &*volume.book), books);
-        let mut today =
-            Self { shelf: Shelf { rules, ..Shelf::default() }, attachments: Vec::new() };
-        for (at, (book, Now { dialect, scopes, .. })) in books.into_iter().zip(now).enumerate() {
+        let mut today = Self {
+            source: LibrarySource { rules, ..LibrarySource::default() },
+            attachments: Vec::new(),
+        };
+        for (at, (book, TodaysLore { dialect, scopes, .. })) in
+            books.into_iter().zip(now).enumerate()
+        {
             let before = then.iter().position(|volume| volume.book.id == book.id);
             let was_read = before.map(|before| then[before].dialect);
             let dialect = dialect.or(was_read).unwrap_or_else(|| lore.dialect_of(&book));
@@ -62,7 +67,7 @@ impl TodaysBooks {
             let scopes = scopes.or(were_scopes).unwrap_or_else(|| vec![Scope::Global]);
             let attached = scopes.into_iter().map(|scope| Attachment { book: at, scope });
             today.attachments.extend(attached);
-            today.shelf.volumes.push(Volume { book: Arc::new(book), dialect });
+            today.source.volumes.push(Volume { book: Arc::new(book), dialect });
         }
         Ok(today)
     }
@@ -73,7 +78,7 @@ async fn standing(
     lore: &LoreArguments,
     desk: &dyn Desk,
     past: &Revisited,
-) -> anyhow::Result<(Vec<Now>, Rules)> {
+) -> anyhow::Result<(Vec<TodaysLore>, Rules)> {
     let tenant = TenantId::local();
     let case = StoredBooks { desk, tenant: &tenant };
     let contents = case.contents().await?;
@@ -87,7 +92,7 @@ async fn standing(
     let mut books = Vec::new();
     for standing in &contents.books {
         let scopes = standing.shelved.bindings.iter().filter_map(|one| one.scope(&cast));
-        books.push(Now {
+        books.push(TodaysLore {
             book: Arc::new(case.book(standing).await?),
             dialect: Some(standing.shelved.dialect),
             scopes: Some(scopes.collect()),

@@ -7,10 +7,10 @@ use loreloom_core::chat::PathItem;
 pub use self::parse::parse;
 use super::{Config, GUARD};
 use crate::{
-    pass::{Need, Purpose, Question, Script},
+    pass::{ModelQuestion, Need, Purpose, Script},
     record::Memory,
     text::{QuarterEstimate, head},
-    window::{lines, stable_cutoff},
+    window::lines,
 };
 
 /// What a summary consists of, and what becomes of each section when it is updated.
@@ -28,10 +28,11 @@ const SECTIONS: [(&str, &str); 9] = [
 
 /// What a compaction works on.
 #[derive(Clone, Debug)]
-pub struct Input<'pass> {
+pub struct CompactionInput<'pass> {
     /// Settings, rules and model.
     pub config: Config<'pass>,
-    /// The whole path.
+    /// The messages to summarise, from the first. Without a trailing reply that may still be
+    /// swiped away.
     pub chat: &'pass [PathItem],
     /// The summary there is.
     pub summary: Option<&'pass str>,
@@ -45,7 +46,7 @@ pub struct Input<'pass> {
 
 /// What a compaction leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CompactionOutcome {
     /// A new summary of the first `end` messages.
     Written {
         /// The summary.
@@ -60,21 +61,32 @@ pub enum Outcome {
 }
 
 /// Runs a compaction. The threshold is the caller's concern.
-pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
-    let end = stable_cutoff(input.chat);
+pub fn run(
+    input: &CompactionInput<'_>,
+    script: &mut Script<'_>,
+) -> Result<CompactionOutcome, Need> {
+    let end = input.chat.len();
     let old = input.summary.filter(|text| !text.trim().is_empty());
     let from = if old.is_some() { input.summary_end.min(end) } else { 0 };
-    let news = lines(&input.chat[from..end]);
+    let news = lines(&input.chat[from..]);
     if news.trim().is_empty() {
-        return Ok(if old.is_some() { Outcome::Current } else { Outcome::Failed });
+        return Ok(if old.is_some() {
+            CompactionOutcome::Current
+        } else {
+            CompactionOutcome::Failed
+        });
     }
     let reply = script.ask(prompt_for(input, old, &news))?.unwrap_or_default();
     let text = parse(reply, input.config.rules);
-    Ok(if text.is_empty() { Outcome::Failed } else { Outcome::Written { text, end } })
+    Ok(if text.is_empty() {
+        CompactionOutcome::Failed
+    } else {
+        CompactionOutcome::Written { text, end }
+    })
 }
 
 /// The question for a first summary, or for an update of `old`.
-pub fn prompt_for(input: &Input<'_>, old: Option<&str>, news: &str) -> Question {
+pub fn prompt_for(input: &CompactionInput<'_>, old: Option<&str>, news: &str) -> ModelQuestion {
     let sections: Vec<String> = SECTIONS
         .iter()
         .enumerate()
@@ -91,7 +103,7 @@ pub fn prompt_for(input: &Input<'_>, old: Option<&str>, news: &str) -> Question 
         ),
         None => format!("Summarise this story in nine sections.\n\nStory:\n{news}"),
     };
-    Question {
+    ModelQuestion {
         purpose: Purpose::Compaction,
         prompt: format!(
             "{GUARD}\n\n{task}\n\n\
@@ -105,7 +117,7 @@ pub fn prompt_for(input: &Input<'_>, old: Option<&str>, news: &str) -> Question 
 }
 
 /// The stored memories, each tier cut to 400 estimated tokens.
-fn digest(input: &Input<'_>) -> String {
+fn digest(input: &CompactionInput<'_>) -> String {
     const MOST: usize = 400;
     let cut = |memories: &[&Memory]| {
         let list = super::bullets(memories.iter().map(|memory| memory.content.as_str()));

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::{
-    rules::{Reading, Rules},
-    text::pattern,
+    rules::Rules,
+    text::{TextRules, pattern},
 };
 
 static ANALYSIS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?is)<analysis>.*?</analysis>"));
@@ -33,19 +33,16 @@ static BLANK_LINES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\n{3,}"));
 /// The summary: between its markers, else from its marker on, else from section one on,
 /// else all of it; without analysis and without HTML. Square markers win over pointed ones.
 pub fn parse(reply: &str, rules: &Rules) -> String {
-    let reply = match rules.reading {
-        Reading::Tolerant => ANY_ANALYSIS.replace_all(reply, ""),
-        Reading::Strict => ANALYSIS.replace(reply, ""),
+    let reply = match rules.text {
+        TextRules::Tolerant => ANY_ANALYSIS.replace_all(reply, ""),
+        TextRules::Literal => ANALYSIS.replace(reply, ""),
     };
     let reply = OPEN_ANALYSIS.replace(&reply, "$1");
     let marked = MARKED.iter().find_map(|marked| Some(marked.captures(&reply)?.get(1)?.as_str()));
     let section = || Some(&reply[FIRST_SECTION.find(&reply)?.start()..]);
     let body = marked.or_else(section).unwrap_or(&reply);
     let text = LINE_BREAK.replace_all(body, "\n");
-    let text = match rules.reading {
-        Reading::Tolerant => MARKUP.replace_all(&text, ""),
-        Reading::Strict => ANGLES.replace_all(&text, ""),
-    };
+    let text = rules.text.choose(&MARKUP, &ANGLES).replace_all(&text, "");
     BLANK_LINES.replace_all(&text, "\n\n").trim().to_owned()
 }
 

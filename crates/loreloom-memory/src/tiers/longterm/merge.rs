@@ -3,9 +3,9 @@
 use super::super::Config;
 use crate::{
     number::real_time,
-    record::{Kind, Memory, Retirement},
+    record::{Memory, MemoryKind, Retirement},
     score::{frequencies, trim_with_new, utility},
-    text::Words,
+    text::TextRules,
 };
 use loreloom_ports::MemoryId;
 
@@ -18,7 +18,7 @@ pub(super) struct Newcomer {
 
 /// The memories after a merge.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct MergedMemories {
     /// Kept memories in stored order, then newcomers in order of acceptance.
     pub(super) current: Vec<Memory>,
     /// Ids of accepted newcomers with what they replace.
@@ -29,15 +29,15 @@ pub(super) struct Taken {
 
 fn rank(memory: &Memory) -> f64 {
     let bonus = match memory.kind {
-        Kind::Relationship => 30.0,
-        Kind::Fact => 20.0,
-        Kind::Preference => 10.0,
-        Kind::Event
-        | Kind::Scene
-        | Kind::Revelation
-        | Kind::Development
-        | Kind::Detail
-        | Kind::Other => 0.0,
+        MemoryKind::Relationship => 30.0,
+        MemoryKind::Fact => 20.0,
+        MemoryKind::Preference => 10.0,
+        MemoryKind::Event
+        | MemoryKind::Scene
+        | MemoryKind::Revelation
+        | MemoryKind::Development
+        | MemoryKind::Detail
+        | MemoryKind::Other => 0.0,
     };
     f64::from(memory.importance()) * 100.0 + bonus + real_time(memory.ts.unwrap_or(0)) / 1e13
 }
@@ -49,10 +49,10 @@ pub(super) fn take_in(
     active: Vec<Memory>,
     mut newcomers: Vec<Newcomer>,
     config: Config<'_>,
-) -> Taken {
+) -> MergedMemories {
     newcomers.sort_by(|a, b| rank(&b.memory).total_cmp(&rank(&a.memory)));
     let most_of_kind = config.settings.longterm_max_memories.div_ceil(4);
-    let mut taken = Taken { current: active, ..Taken::default() };
+    let mut taken = MergedMemories { current: active, ..MergedMemories::default() };
     for new in newcomers {
         let kind = new.memory.kind;
         let accepted_of_kind = taken
@@ -60,18 +60,18 @@ pub(super) fn take_in(
             .iter()
             .filter(|(id, _)| taken.current.iter().any(|m| m.id == *id && m.kind == kind))
             .count();
-        if accepted_of_kind >= config.hardware.new_per_kind() {
+        if accepted_of_kind >= config.profile.new_per_kind() {
             continue;
         }
         if is_full(&taken, &new, most_of_kind)
-            && !make_room(&mut taken, &new.memory, config.rules.words)
+            && !make_room(&mut taken, &new.memory, config.rules.text)
         {
             continue;
         }
         taken.accepted.push((new.memory.id.clone(), new.replaces));
         taken.current.push(new.memory);
     }
-    trim(&mut taken, config.settings.longterm_max_memories, config.rules.words);
+    trim(&mut taken, config.settings.longterm_max_memories, config.rules.text);
     for memory in &mut taken.evicted {
         memory.retired = Some(Retirement::Evicted);
     }
@@ -79,7 +79,7 @@ pub(super) fn take_in(
 }
 
 /// Whether a kind has no place left, not counting memories that are being replaced.
-fn is_full(taken: &Taken, new: &Newcomer, most: usize) -> bool {
+fn is_full(taken: &MergedMemories, new: &Newcomer, most: usize) -> bool {
     let is_replaced = |memory: &Memory| {
         new.replaces.as_ref() == Some(&memory.id)
             || taken.accepted.iter().any(|(_, old)| old.as_ref() == Some(&memory.id))
@@ -90,7 +90,7 @@ fn is_full(taken: &Taken, new: &Newcomer, most: usize) -> bool {
 
 /// Evicts the least useful memory of the newcomer's kind if the newcomer ranks above it. How
 /// often it was shown and how sure it is decide who would go, not whether it goes.
-fn make_room(taken: &mut Taken, new: &Memory, words: Words) -> bool {
+fn make_room(taken: &mut MergedMemories, new: &Memory, words: TextRules) -> bool {
     let of_kind = || taken.current.iter().enumerate().filter(|(_, m)| m.kind == new.kind);
     let pool = frequencies(of_kind().map(|(_, memory)| memory), words);
     let worth = |memory: &Memory| utility(memory, &pool);
@@ -106,7 +106,7 @@ fn make_room(taken: &mut Taken, new: &Memory, words: Words) -> bool {
 }
 
 /// Drops the least useful memories beyond `max`; what stays is then ordered by use.
-fn trim(taken: &mut Taken, max: usize, words: Words) {
+fn trim(taken: &mut MergedMemories, max: usize, words: TextRules) {
     let is_replaced =
         |memory: &Memory| taken.accepted.iter().any(|(_, old)| old.as_ref() == Some(&memory.id));
     let (mut replaced, counted): (Vec<Memory>, Vec<Memory>) =
@@ -127,7 +127,7 @@ fn trim(taken: &mut Taken, max: usize, words: Words) {
     taken.current.append(&mut replaced);
 }
 
-fn evict(taken: &mut Taken, at: usize) {
+fn evict(taken: &mut MergedMemories, at: usize) {
     let memory = taken.current.remove(at);
     if taken.accepted.iter().any(|(id, _)| *id == memory.id) {
         taken.accepted.retain(|(id, _)| *id != memory.id);

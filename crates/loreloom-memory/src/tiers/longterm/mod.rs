@@ -4,11 +4,11 @@ mod merge;
 mod pass;
 mod prompt;
 
-use super::{Candidate, consolidation::Tier, parse_lines};
+use super::{MemoryCandidate, consolidation::Tier, parse_lines};
 use crate::rules::Rules;
 
 pub use self::{
-    pass::{Input, Outcome, run},
+    pass::{LongTermInput, LongTermOutcome, run},
     prompt::{prompt_for, update_prompt},
 };
 
@@ -16,12 +16,12 @@ pub use self::{
 const HEDGES: &[&str] = &["maybe", "might be", "possibly", "i think", "perhaps", "seems like"];
 
 /// Reads the model's reply.
-pub fn parse(reply: &str, rules: &Rules) -> Vec<Candidate> {
+pub fn parse(reply: &str, rules: &Rules) -> Vec<MemoryCandidate> {
     parse_lines(reply, Tier::LongTerm, rules)
 }
 
 /// Whether a statement is worth keeping for good: not too short, not too long, no guess.
-pub fn is_fit(candidate: &Candidate) -> bool {
+pub fn is_fit(candidate: &MemoryCandidate) -> bool {
     let text = candidate.content.to_lowercase();
     super::memories::has_length(&candidate.content, 8, 280)
         && !HEDGES.iter().any(|hedge| text.contains(hedge))
@@ -29,7 +29,7 @@ pub fn is_fit(candidate: &Candidate) -> bool {
 
 /// What a model says of two memories that resemble each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Likeness {
+pub enum UpdateAnswer {
     /// The newer one replaces the older.
     Update,
     /// They say the same.
@@ -41,14 +41,14 @@ pub enum Likeness {
 }
 
 /// Reads the answer to [`update_prompt`]; anything unclear means that both hold.
-pub fn parse_update(reply: &str) -> Likeness {
+pub fn parse_update(reply: &str) -> UpdateAnswer {
     let first = reply.split_whitespace().next().unwrap_or_default();
     let word: String = first.chars().filter(|c| c.is_alphabetic()).collect();
     match word.to_uppercase().as_str() {
-        "UPDATE" => Likeness::Update,
-        "SAME" => Likeness::Same,
-        "CONTRADICTION" => Likeness::Contradiction,
-        _ => Likeness::Independent,
+        "UPDATE" => UpdateAnswer::Update,
+        "SAME" => UpdateAnswer::Same,
+        "CONTRADICTION" => UpdateAnswer::Contradiction,
+        _ => UpdateAnswer::Independent,
     }
 }
 
@@ -59,13 +59,13 @@ mod tests {
     #[test]
     fn only_a_clear_first_word_counts_as_an_answer() {
         for (reply, expected) in [
-            ("UPDATE.", Likeness::Update),
-            ("**update** because", Likeness::Update),
-            ("same", Likeness::Same),
-            ("Contradiction: he cannot", Likeness::Contradiction),
-            ("Independent", Likeness::Independent),
-            ("It is an UPDATE", Likeness::Independent),
-            ("", Likeness::Independent),
+            ("UPDATE.", UpdateAnswer::Update),
+            ("**update** because", UpdateAnswer::Update),
+            ("same", UpdateAnswer::Same),
+            ("Contradiction: he cannot", UpdateAnswer::Contradiction),
+            ("Independent", UpdateAnswer::Independent),
+            ("It is an UPDATE", UpdateAnswer::Independent),
+            ("", UpdateAnswer::Independent),
         ] {
             assert_eq!(parse_update(reply), expected, "{reply}");
         }

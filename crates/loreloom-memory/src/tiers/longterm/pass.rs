@@ -1,7 +1,7 @@
 //! One long-term pass: extract, compare, ask about what is uncertain, take in, link.
 
 use super::{
-    Likeness, is_fit,
+    UpdateAnswer, is_fit,
     merge::{Newcomer, take_in},
     parse, parse_update, prompt_for, update_prompt,
 };
@@ -10,7 +10,7 @@ use crate::{
     pass::{Need, Script},
     record::{CharacterMemory, Entity, Memory, Relationships, TimeScope},
     tiers::{
-        Config, Source,
+        Config, PassSource,
         memories::{
             Numbered, assemble, confirm_and_decay, faded, link, revive, screened, split, supersede,
         },
@@ -22,11 +22,11 @@ use loreloom_ports::MemoryId;
 
 /// What a long-term pass works on.
 #[derive(Clone, Debug)]
-pub struct Input<'pass> {
+pub struct LongTermInput<'pass> {
     /// Settings, rules and model.
     pub config: Config<'pass>,
     /// What it reads.
-    pub source: Source<'pass>,
+    pub source: PassSource<'pass>,
     /// Whose memory it is.
     pub character: &'pass str,
     /// That character's description.
@@ -39,7 +39,7 @@ pub struct Input<'pass> {
 
 /// What a long-term pass leaves.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct LongTermOutcome {
     /// How many memories are new.
     pub added: usize,
     /// All memories: active ones, then retired ones.
@@ -51,7 +51,7 @@ pub struct Outcome {
 }
 
 /// Runs a pass.
-pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
+pub fn run(input: &LongTermInput<'_>, script: &mut Script<'_>) -> Result<LongTermOutcome, Need> {
     let (config, source, rules) = (input.config, &input.source, input.config.rules);
     if source.messages().is_empty() {
         return Ok(unchanged(input));
@@ -91,11 +91,11 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
     }
     let added = taken.accepted.len();
     let memories = assemble(taken.current, retired, rules);
-    Ok(Outcome { added, memories, entities: registry, relationships })
+    Ok(LongTermOutcome { added, memories, entities: registry, relationships })
 }
 
-fn unchanged(input: &Input<'_>) -> Outcome {
-    Outcome {
+fn unchanged(input: &LongTermInput<'_>) -> LongTermOutcome {
+    LongTermOutcome {
         added: 0,
         memories: input.memory.memories.clone(),
         entities: input.memory.entities.clone(),
@@ -113,7 +113,7 @@ fn compare(
     let vectors = script.vectors(texts.chain(known.iter().map(|m| m.content.as_str())))?;
     let candidates =
         candidates.iter().map(|new| (new.candidate.kind, new.candidate.content.as_str()));
-    Ok(verify(candidates, known, config.hardware, vectors))
+    Ok(verify(candidates, known, config.profile, vectors))
 }
 
 /// Turns what passed into memories, asking about every pair nobody can tell apart.
@@ -121,7 +121,7 @@ fn settle(
     candidates: &[Numbered],
     verified: Verified,
     known: &[&Memory],
-    input: &Input<'_>,
+    input: &LongTermInput<'_>,
     script: &mut Script<'_>,
 ) -> Result<(Vec<Newcomer>, Vec<MemoryId>), Need> {
     let rules = input.config.rules;
@@ -138,16 +138,20 @@ fn settle(
                 let old = known.iter().find(|memory| memory.id == existing);
                 let old = old.map_or("", |memory| memory.content.as_str());
                 match script.ask(update_prompt(&memory.content, old))?.map(parse_update) {
-                    Some(Likeness::Update) => Some(existing),
-                    Some(Likeness::Same) if rules.drop_confirmed_duplicates => {
+                    Some(UpdateAnswer::Update) => Some(existing),
+                    Some(UpdateAnswer::Same) if rules.drop_confirmed_duplicates => {
                         confirmed.push(existing);
                         continue;
                     }
-                    Some(Likeness::Contradiction) if rules.keep_contradictions => {
+                    Some(UpdateAnswer::Contradiction) if rules.keep_contradictions => {
                         memory.contradicts.push(existing);
                         None
                     }
-                    Some(Likeness::Same | Likeness::Independent | Likeness::Contradiction) => None,
+                    Some(
+                        UpdateAnswer::Same
+                        | UpdateAnswer::Independent
+                        | UpdateAnswer::Contradiction,
+                    ) => None,
                     None => {
                         memory.unverified = true;
                         None

@@ -1,16 +1,16 @@
 //! The questions of the long-term pass.
 
-use super::super::{GUARD, Source, bullets};
+use super::super::{GUARD, PassSource, bullets};
 use crate::{
-    pass::{Purpose, Question},
+    pass::{ModelQuestion, Purpose},
     record::Memory,
     window::lines,
 };
 
 /// The question for new long-term memories.
-pub fn prompt_for(source: &Source<'_>, character: &str, known: &[&Memory]) -> Question {
+pub fn prompt_for(source: &PassSource<'_>, character: &str, known: &[&Memory]) -> ModelQuestion {
     let known = bullets(known.iter().map(|memory| memory.content.as_str()));
-    Question {
+    ModelQuestion {
         purpose: Purpose::LongTerm,
         prompt: format!(
             "{GUARD}\n\n\
@@ -34,8 +34,8 @@ pub fn prompt_for(source: &Source<'_>, character: &str, known: &[&Memory]) -> Qu
 }
 
 /// The question whether one statement replaces another.
-pub fn update_prompt(new: &str, old: &str) -> Question {
-    Question {
+pub fn update_prompt(new: &str, old: &str) -> ModelQuestion {
+    ModelQuestion {
         purpose: Purpose::Update,
         prompt: format!(
             "Two notes about the same story.\nOlder: {old}\nNewer: {new}\n\n\

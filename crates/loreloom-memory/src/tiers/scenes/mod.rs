@@ -8,7 +8,7 @@ mod prompt;
 pub use self::{
     cast::cast_changed,
     heuristic::{Break, find_break, is_break},
-    pass::{Input, Outcome, run},
+    pass::{ScenesInput, ScenesOutcome, run},
     prompt::{break_prompt, summary_prompt},
 };
 

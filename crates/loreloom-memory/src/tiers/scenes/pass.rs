@@ -13,7 +13,7 @@ use crate::{
 
 /// What a scene pass works on.
 #[derive(Clone, Debug)]
-pub struct Input<'pass> {
+pub struct ScenesInput<'pass> {
     /// Settings, rules and model.
     pub config: Config<'pass>,
     /// The scene so far.
@@ -32,7 +32,7 @@ pub struct Input<'pass> {
 
 /// What a scene pass leaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ScenesOutcome {
     /// Whether a scene ended and was noted.
     pub ended: bool,
     /// Scenes that are over.
@@ -43,8 +43,8 @@ pub struct Outcome {
 const COMPARED: usize = 3;
 
 /// Runs a pass. A scene whose summary repeats the last one's goes on with that.
-pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> {
-    let stays = || Outcome { ended: false, history: input.history.to_vec() };
+pub fn run(input: &ScenesInput<'_>, script: &mut Script<'_>) -> Result<ScenesOutcome, Need> {
+    let stays = || ScenesOutcome { ended: false, history: input.history.to_vec() };
     let told = input.buffer.iter().filter(|item| item.message.role != Role::System).count();
     if told < input.config.settings.scene_min_messages || !has_ended(input, script)? {
         return Ok(stays());
@@ -64,7 +64,7 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
     let mut history = input.history.to_vec();
     if let Some(last) = history.last_mut().filter(|last| repeats(last)) {
         last.receipts.extend(input.buffer.iter().map(|item| item.id));
-        return Ok(Outcome { ended: true, history });
+        return Ok(ScenesOutcome { ended: true, history });
     }
     history.push(Scene {
         summary: summary.to_owned(),
@@ -74,11 +74,11 @@ pub fn run(input: &Input<'_>, script: &mut Script<'_>) -> Result<Outcome, Need> 
     });
     let excess = history.len().saturating_sub(input.config.settings.scene_max_history);
     history.drain(..excess);
-    Ok(Outcome { ended: true, history })
+    Ok(ScenesOutcome { ended: true, history })
 }
 
 /// Asks the model where that is set, else looks at words and people.
-fn has_ended(input: &Input<'_>, script: &mut Script<'_>) -> Result<bool, Need> {
+fn has_ended(input: &ScenesInput<'_>, script: &mut Script<'_>) -> Result<bool, Need> {
     if input.config.settings.scene_ai_detect {
         let reply = script.ask(break_prompt(input.text, input.previous_reply))?;
         return Ok(reply.is_some_and(parse_break));
@@ -89,7 +89,7 @@ fn has_ended(input: &Input<'_>, script: &mut Script<'_>) -> Result<bool, Need> {
 }
 
 /// The scene's text; where it is too long, its beginning and its end.
-fn scene_text(input: &Input<'_>) -> String {
+fn scene_text(input: &ScenesInput<'_>) -> String {
     let limit = input.config.rules.scene_text_limit;
     let text = lines(input.buffer);
     if text.chars().count() <= limit {

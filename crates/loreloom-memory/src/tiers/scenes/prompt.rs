@@ -2,13 +2,13 @@
 
 use super::super::GUARD;
 use crate::{
-    pass::{Purpose, Question},
+    pass::{ModelQuestion, Purpose},
     text::head,
 };
 
 /// The question whether the scene ended.
-pub fn break_prompt(current: &str, previous_reply: &str) -> Question {
-    Question {
+pub fn break_prompt(current: &str, previous_reply: &str) -> ModelQuestion {
+    ModelQuestion {
         purpose: Purpose::SceneBreak,
         prompt: format!(
             "Does a new scene begin in the newer text? A scene ends when the story moves to \
@@ -24,8 +24,8 @@ pub fn break_prompt(current: &str, previous_reply: &str) -> Question {
 }
 
 /// The question what happened in a scene.
-pub fn summary_prompt(scene: &str) -> Question {
-    Question {
+pub fn summary_prompt(scene: &str) -> ModelQuestion {
+    ModelQuestion {
         purpose: Purpose::SceneSummary,
         prompt: format!(
             "{GUARD}\n\n\

@@ -1,13 +1,13 @@
 //! One message of a body with text written into it.
 
-use loreloom_core::assemble::Edit;
+use loreloom_core::assemble::PromptEdit;
 use loreloom_recognise::wire;
 use serde_json::Value;
 
 use super::raw::{Patches, RawFields, items, quoted, range_of};
 
 /// Makes edits in a message. Its content is text, or a list of parts of which some are.
-pub(super) fn edit(patches: &mut Patches, body: &str, message: &str, edits: &[&Edit]) {
+pub(super) fn edit(patches: &mut Patches, body: &str, message: &str, edits: &[&PromptEdit]) {
     let Some(content) = RawFields::of(message).and_then(|fields| fields.get("content")) else {
         return;
     };
@@ -21,7 +21,7 @@ pub(super) fn edit(patches: &mut Patches, body: &str, message: &str, edits: &[&E
         let Ok(value) = serde_json::from_str::<Value>(part) else { continue };
         let Some(text) = wire::part_text(&value) else { continue };
         let end = start + text.len();
-        let here: Vec<&Edit> =
+        let here: Vec<&PromptEdit> =
             edits.iter().copied().filter(|one| (start..=end).contains(&one.start)).collect();
         if !here.is_empty() {
             let string = match RawFields::of(part).and_then(|fields| fields.get("text")) {
@@ -35,7 +35,7 @@ pub(super) fn edit(patches: &mut Patches, body: &str, message: &str, edits: &[&E
 }
 
 /// A text that begins at byte `start` of its message, with edits made.
-pub(super) fn edited(text: &str, start: usize, edits: &[&Edit]) -> String {
+pub(super) fn edited(text: &str, start: usize, edits: &[&PromptEdit]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
     for edit in edits {

@@ -8,7 +8,8 @@ mod write;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use loreloom_core::{
-    assemble::Plan, chat::Role, prompt::PromptMessage, stable::Mark, turn::StoryContext,
+    assemble::Plan, cache_placement::CacheMark, chat::Role, prompt::PromptMessage,
+    turn::StoryContext,
 };
 use loreloom_recognise::{
     Body as Prompt, Request, WireMessage,
@@ -109,7 +110,7 @@ impl RequestBody {
 
     /// The body with a plan applied to its prompt and breakpoints for the prompt cache. If there
     /// is nothing to do, the body stays byte for byte.
-    pub(super) fn woven(self, plan: &Plan, breakpoints: &[Mark]) -> Bytes {
+    pub(super) fn woven(self, plan: &Plan, breakpoints: &[CacheMark]) -> Bytes {
         // It was read as text.
         let text = std::str::from_utf8(&self.came).unwrap_or_default();
         let changes = self.has_own || !plan.is_empty();

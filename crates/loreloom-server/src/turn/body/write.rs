@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use loreloom_core::{
     assemble::{Insertion, Plan},
-    stable::Mark,
+    cache_placement::CacheMark,
 };
 use loreloom_recognise::wire::{PromptField, outline::Outline};
 use serde_json::{Value, json};
@@ -130,7 +130,7 @@ fn weave_input(patches: &mut Patches, body: &str, input: &str, plan: &Plan, firs
 
 /// The body with breakpoints after messages, in Anthropic's words; `None` if there is nothing
 /// to do. A front end that sets breakpoints itself knows better.
-pub(super) fn marked(body: &str, field: PromptField, breakpoints: &[Mark]) -> Option<String> {
+pub(super) fn marked(body: &str, field: PromptField, breakpoints: &[CacheMark]) -> Option<String> {
     let PromptField::Messages { .. } = field else { return None };
     if breakpoints.is_empty() || body.contains("\"cache_control\"") {
         return None;
@@ -138,7 +138,7 @@ pub(super) fn marked(body: &str, field: PromptField, breakpoints: &[Mark]) -> Op
     let fields = RawFields::of(body)?;
     let (_, messages) = fields.list("messages")?;
     let mut patches = Patches::default();
-    for Mark { message, .. } in breakpoints {
+    for CacheMark { message, .. } in breakpoints {
         let one = messages.get(*message).and_then(|one| body.get(one.clone()));
         let content = one.and_then(|one| RawFields::of(one)?.get("content"));
         if let Some((content, marked)) = content.and_then(|one| Some((one, with_mark(one)?))) {

@@ -17,7 +17,7 @@ use loreloom_llm::{
 };
 use loreloom_ports::Desk as _;
 use loreloom_server::{ConnectionReach, Connections, KeyCabinet, Opening, Scope};
-use loreloom_store::MemoryStore;
+use loreloom_store::InMemoryStore;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 
@@ -83,11 +83,11 @@ async fn given_up(request: reqwest::RequestBuilder, hangs: mpsc::Receiver<()>) {
 }
 
 /// A server with the connection `home` in its configuration, to which requests go.
-async fn server(home: &ModelServer, store: Arc<MemoryStore>) -> Api {
+async fn server(home: &ModelServer, store: Arc<InMemoryStore>) -> Api {
     server_opening(home, store, opening()).await
 }
 
-async fn server_opening(home: &ModelServer, store: Arc<MemoryStore>, opening: Opening) -> Api {
+async fn server_opening(home: &ModelServer, store: Arc<InMemoryStore>, opening: Opening) -> Api {
     let address = Address::parse(&format!("{}/v1", home.base_url())).unwrap();
     let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
     let home = connection("home", upstream, Arc::new(ByteEstimate));
@@ -120,7 +120,7 @@ impl Api {
     }
 }
 
-async fn key(store: &MemoryStore, tenant: &str) -> String {
+async fn key(store: &InMemoryStore, tenant: &str) -> String {
     let cabinet = KeyCabinet { desk: store };
     let mut random = [0; 32];
     random[0] = u8::try_from(cabinet.list().await.unwrap().len()).unwrap();

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use loreloom_core::units::Timestamp;
-use loreloom_store::MemoryStore;
+use loreloom_store::InMemoryStore;
 use serde_json::{Value, json};
 
 use super::{Api, Setup};
@@ -66,7 +66,7 @@ async fn events_name_what_changed_and_can_be_resumed() {
 
 #[tokio::test]
 async fn a_watcher_from_before_a_restart_hears_of_a_gap_however_much_has_happened_since() {
-    let store = Arc::new(MemoryStore::default());
+    let store = Arc::new(InMemoryStore::default());
     let started = async |now| {
         let clock = Arc::new(Still(Timestamp(now)));
         let setup = Setup { store: Arc::clone(&store), clock, ..Setup::default() };

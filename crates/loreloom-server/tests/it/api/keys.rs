@@ -4,12 +4,12 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use loreloom_core::units::Timestamp;
 use loreloom_server::{Access, KeyCabinet, Scope};
-use loreloom_store::MemoryStore;
+use loreloom_store::InMemoryStore;
 use serde_json::{Value, json};
 
 use super::{Answer, Api, Setup};
 
-async fn add(store: &MemoryStore, number: u8, tenant: &str, scopes: &[Scope]) -> String {
+async fn add(store: &InMemoryStore, number: u8, tenant: &str, scopes: &[Scope]) -> String {
     let cabinet = KeyCabinet { desk: store };
     let scopes: BTreeSet<Scope> = scopes.iter().copied().collect();
     cabinet.add("test", &tenant.into(), scopes, [number; 32], Timestamp(1)).await.unwrap().0
@@ -58,7 +58,7 @@ async fn a_key_is_told_once_and_a_revoked_one_lets_nobody_in() {
 #[tokio::test]
 async fn nobody_gives_away_what_they_do_not_have() {
     use Scope::{Admin, Proxy, Read, Write};
-    let store = Arc::new(MemoryStore::default());
+    let store = Arc::new(InMemoryStore::default());
     let ann = add(&store, 1, "ann", &[Read, Write, Admin]).await;
     let bob = add(&store, 2, "bob", &[Read, Write, Proxy]).await;
     let api = Api::with(Setup { store, ..Setup::default() }).await;
@@ -94,7 +94,7 @@ async fn nobody_gives_away_what_they_do_not_have() {
 #[tokio::test]
 async fn who_repeats_anothers_call_does_not_get_its_answer() {
     use Scope::{Admin, Read, Write};
-    let store = Arc::new(MemoryStore::default());
+    let store = Arc::new(InMemoryStore::default());
     let admin = add(&store, 1, "local", &[Read, Write, Admin]).await;
     let writer = add(&store, 2, "local", &[Read, Write]).await;
     let api = Api::with(Setup { store, ..Setup::default() }).await;
@@ -111,7 +111,7 @@ async fn who_repeats_anothers_call_does_not_get_its_answer() {
 #[tokio::test]
 async fn the_last_administrators_key_stays_where_a_key_is_needed() {
     use Scope::{Admin, Read, Write};
-    let store = Arc::new(MemoryStore::default());
+    let store = Arc::new(InMemoryStore::default());
     let first = add(&store, 1, "local", &[Read, Write, Admin]).await;
     // It could make no other.
     add(&store, 2, "local", &[Read, Admin]).await;

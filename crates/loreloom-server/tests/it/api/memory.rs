@@ -6,7 +6,7 @@ use loreloom_core::{
     ids::TenantId,
     units::{Timestamp, Tokens},
 };
-use loreloom_memory::{hardware::Hardware, service::ModelUse};
+use loreloom_memory::{model_profile::ModelProfile, service::ModelUse};
 use loreloom_ports::{JobAccount, JobBody, JobKind, JobQueue as _, NewJob};
 use serde_json::{Value, json};
 
@@ -489,11 +489,11 @@ async fn a_model_is_asked_at_once_where_one_is_set() {
     let memory = api.loreloom.app.memory.clone().unwrap();
     let used = ModelUse {
         connection: "offline".into(),
-        hardware: Hardware::A,
+        profile: ModelProfile::A,
         at_once: 1,
         context: Tokens(8192),
     };
-    memory.employ(used, std::sync::Arc::new(loreloom_llm::offline::OfflineModel));
+    memory.models.assign(used, std::sync::Arc::new(loreloom_llm::offline::OfflineModel));
     let away = api.call("POST", "/chats/inn/recap", json!({"if_away": true})).await.good();
     assert_eq!(away, json!({"recap": null, "away_hours": null}));
     let told = api.call("POST", "/chats/inn/recap", json!({})).await.good();

@@ -1,9 +1,9 @@
 //! Telling a story through the API alone: messages, weave, replies, exchange.
 
 use loreloom_core::{
+    cache_placement::StableSettings,
     notebook::{ModelNotebook, NotebookRules},
     rules::Rules,
-    stable::StableSettings,
 };
 use loreloom_server::{LorePlacement, Weaving};
 use serde_json::{Value, json};

@@ -7,9 +7,9 @@ use std::{
 
 use async_trait::async_trait;
 use loreloom_core::{
+    dialects::vault::{NoteSource, SelectionRules},
     ids::TenantId,
     rules::{Rules, VaultUse},
-    vault::{NoteSource, SelectionRules},
 };
 use loreloom_ports::Desk as _;
 use loreloom_server::{KeySource, OpenVault, RegisteredVault, VaultKeeper, VaultRefusal};

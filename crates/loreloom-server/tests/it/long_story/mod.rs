@@ -7,7 +7,7 @@ mod plot;
 use std::time::Duration;
 
 use loreloom_core::ids::{ChatId, TenantId};
-use loreloom_memory::hardware::Hardware;
+use loreloom_memory::model_profile::ModelProfile;
 use loreloom_ports::{JobQueue as _, StoryStore as _};
 use loreloom_testkit::model_server::ModelServer;
 use serde_json::{Value, json};
@@ -88,9 +88,9 @@ fn kept_from(speaker: &str, at: usize) -> Vec<&'static str> {
     kept.flat_map(|(_, words, _)| words.iter().copied()).collect()
 }
 
-async fn the_story(hardware: Hardware) {
+async fn the_story(profile: ModelProfile) {
     let model = ModelServer::start(script()).unwrap();
-    let setup = Setup { notes_model: Some((NOTES_MODEL, hardware)), ..Setup::default() };
+    let setup = Setup { notes_model: Some((NOTES_MODEL, profile)), ..Setup::default() };
     let loreloom = Loreloom::start(&model, setup).await;
     let mut first = Teller { loreloom: &loreloom, model: &model, chat: "first", story: Vec::new() };
     let mut wrong: Vec<String> = Vec::new();
@@ -130,10 +130,10 @@ async fn the_story(hardware: Hardware) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_hundred_messages_with_a_weak_model() {
-    the_story(Hardware::A).await;
+    the_story(ModelProfile::A).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_hundred_messages_with_a_strong_model() {
-    the_story(Hardware::B).await;
+    the_story(ModelProfile::B).await;
 }

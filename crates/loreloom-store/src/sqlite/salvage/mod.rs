@@ -1,41 +1,40 @@
-//! Reading what can be read of a damaged database, and telling it again into a new one.
+//! Reading what can be read of a damaged database, and writing it to a new one.
 //!
-//! The damaged file is only read, byte by byte and without SQLite, so that a page that is
-//! sound gives its rows whatever became of the others. What they say is checked by its
-//! hashes, the stories are told again into a new file, and everything that is missing is
-//! named there. Nothing is deleted: the damaged file stays where it is.
+//! The damaged file is only read, byte by byte and without SQLite: a sound page gives its rows,
+//! whatever happened to the others. Hashes prove what was read. Everything that is missing is
+//! named in the new file. Nothing is deleted.
 
+mod carved_rows;
 mod pages;
 mod rebuild;
 mod record;
-mod rows;
 
 use std::path::Path;
 
 use loreloom_ports::StoreError;
 use serde::{Deserialize, Serialize};
 
-use self::{pages::Pages, rows::Carved};
+use self::{carved_rows::CarvedRows, pages::PageReader};
 use super::{
-    connect::Location,
-    upkeep::{Partial, refuse_to_overwrite},
+    backup::{PartialFile, refuse_to_overwrite},
+    connect::DatabaseLocation,
 };
-use crate::doctor::Finding;
+use crate::doctor::DamageFinding;
 
 /// What could be read of a damaged database.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Salvage {
-    /// Chats that could be read, wholly or in part.
+    /// Chats that could be read, at least in part.
     pub chats: u64,
     /// Turns whose state could be read.
     pub turns: u64,
-    /// What could not be read, by name.
-    pub lost: Vec<Finding>,
+    /// What could not be read.
+    pub lost: Vec<DamageFinding>,
 }
 
-/// Reads a damaged database and says what could be saved; writes nothing.
+/// What could be saved of a damaged database. Writes nothing.
 pub(super) fn look(from: &Path) -> Result<Salvage, StoreError> {
-    rebuild::rebuild(&carve(from)?, &Location::Memory)
+    rebuild::rebuild(&carve(from)?, &DatabaseLocation::Memory)
 }
 
 /// Writes what can be read of a damaged database to a new file.
@@ -45,23 +44,23 @@ pub(super) fn save(from: &Path, to: &Path) -> Result<Salvage, StoreError> {
     if carved.chats.is_empty() {
         return Err(StoreError::NotADatabase { path: from.display().to_string() });
     }
-    let partial = Partial::beside(to);
-    let salvage = rebuild::rebuild(&carved, &Location::File(partial.path().to_owned()))?;
-    partial.keep(to)?;
+    let partial = PartialFile::beside(to);
+    let salvage = rebuild::rebuild(&carved, &DatabaseLocation::File(partial.path().to_owned()))?;
+    partial.complete(to)?;
     Ok(salvage)
 }
 
-fn carve(from: &Path) -> Result<Carved, StoreError> {
-    let pages = Pages::read(from).map_err(|error| StoreError::Database {
+fn carve(from: &Path) -> Result<CarvedRows, StoreError> {
+    let pages = PageReader::read(from).map_err(|error| StoreError::Database {
         doing: "reading the damaged file",
         source: error.into(),
     })?;
-    Ok(Carved::of(&pages))
+    Ok(CarvedRows::of(&pages))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{pages::Pages, record};
+    use super::{pages::PageReader, record};
 
     #[test]
     fn bytes_of_any_kind_are_read_without_a_panic() {
@@ -72,7 +71,7 @@ mod tests {
                     if magic && length >= 16 {
                         file[..16].copy_from_slice(b"SQLite format 3\0");
                     }
-                    let pages = Pages::of(file.clone(), &file);
+                    let pages = PageReader::of(file.clone(), &file);
                     let rows = (0..=pages.count() + 1).map(|page| record::rows(&pages, page).len());
                     assert!(rows.sum::<usize>() < 10_000);
                 }

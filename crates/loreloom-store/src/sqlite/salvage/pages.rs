@@ -1,30 +1,30 @@
 //! The pages of a database file and of its log, read without SQLite.
 //!
-//! SQLite refuses a file whose first page is damaged or whose end is missing, and stops
-//! reading a log at the first damaged frame. Here every page stands for itself.
+//! SQLite refuses a file with a damaged first page or a missing end, and stops reading a log at
+//! the first damaged frame. Here every page is read on its own.
 
 use std::{fs::File, io::Read, path::Path};
 
 use rustc_hash::FxHashMap;
 
-/// What SQLite takes when nobody asks for another size.
-const USUAL: usize = 4096;
+/// The default page size of SQLite.
+const DEFAULT_SIZE: usize = 4096;
 
-/// The beginning of every database.
+/// The first bytes of every database.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
 /// The pages of a database, numbered from 1.
 #[derive(Debug, Default)]
-pub(super) struct Pages {
+pub(super) struct PageReader {
     file: Vec<u8>,
     size: usize,
     /// Pages of the log that are newer than those of the file.
     newer: FxHashMap<usize, Vec<u8>>,
-    /// Frames of the log that SQLite does not get to see.
+    /// Frames of the log that SQLite does not read.
     pub(super) unseen: usize,
 }
 
-impl Pages {
+impl PageReader {
     /// Reads a file and the log beside it.
     pub(super) fn read(path: &Path) -> std::io::Result<Self> {
         let file = bytes(path)?;
@@ -34,25 +34,25 @@ impl Pages {
         Ok(Self::of(file, &log))
     }
 
-    /// Of the bytes of a file and of its log.
+    /// Takes the bytes of a file and of its log.
     pub(super) fn of(file: Vec<u8>, log: &[u8]) -> Self {
         let stated = number(&file, 16, 2).map(|size| if size == 1 { 65_536 } else { size });
         let logged = number(log, 8, 4);
         let is_size = |size: &usize| size.is_power_of_two() && (512..=65_536).contains(size);
         let whole = file.starts_with(MAGIC);
-        let size = stated.filter(|_| whole).or(logged).filter(is_size).unwrap_or(USUAL);
+        let size = stated.filter(|_| whole).or(logged).filter(is_size).unwrap_or(DEFAULT_SIZE);
         let mut pages = Self { file, size, ..Self::default() };
         pages.log(log);
         pages
     }
 
-    /// How many there are.
+    /// The number of pages.
     pub(super) fn count(&self) -> usize {
         let logged = self.newer.keys().max().copied().unwrap_or(0);
         self.file.len().div_ceil(self.size).max(logged)
     }
 
-    /// One page; a page that is cut off ends with zeros.
+    /// One page. A page that is cut off ends with zeros.
     pub(super) fn page(&self, at: usize) -> Option<Vec<u8>> {
         if let Some(page) = self.newer.get(&at) {
             return Some(page.clone());
@@ -64,8 +64,8 @@ impl Pages {
         Some(page)
     }
 
-    /// Takes in the frames of a log. The checksum of a frame goes on from that of the one
-    /// before it; a damaged frame is left out, and those after it still prove themselves.
+    /// Adds the frames of a log. The checksum of a frame continues that of the frame before, which
+    /// each frame states. So a damaged frame is skipped, and the checksums of later ones still hold.
     fn log(&mut self, log: &[u8]) {
         let Some(big) = number(log, 0, 4).and_then(|magic| match magic {
             0x377F_0683 => Some(true),
@@ -91,7 +91,7 @@ impl Pages {
             }
             self.unseen += usize::from(broken);
             since.insert(number(head, 0, 4).unwrap_or(0), page.to_vec());
-            // The last frame of a transaction says how large the file then is.
+            // The last frame of a transaction has the size of the file after it.
             if number(head, 4, 4) != Some(0) {
                 self.newer.extend(since.drain());
             }

@@ -1,9 +1,8 @@
-//! Telling carved stories again into a new database.
+//! Writing carved rows to a new database.
 //!
-//! Messages and texts keep their numbers, because prompts refer to them. Paths are stored as
-//! any caller's would be: a message that is lost is left out, as if a person had deleted it,
-//! and those after it follow the ones before. Turns keep their numbers; one that is missing
-//! leaves a gap, and its name in the table of losses.
+//! Messages and texts keep their numbers, because prompts refer to them. Paths are stored as usual:
+//! a lost message is left out, as if a person had deleted it. Turns keep their numbers. A missing
+//! turn leaves a gap, and a row in the table of losses.
 
 use std::collections::BTreeSet;
 
@@ -18,68 +17,75 @@ use loreloom_core::{
 use loreloom_ports::{StoreError, TurnId};
 use rusqlite::{
     Connection, params, params_from_iter,
-    types::{ToSqlOutput as Column, Value as Owned, ValueRef},
+    types::{ToSqlOutput, Value, ValueRef},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     Salvage,
-    record::Value,
-    rows::{Carved, ChatRows, NodeRow, digest},
+    carved_rows::{CarvedChat, CarvedNode, CarvedRows, digest},
+    record::CarvedValue,
 };
 use crate::{
-    codec::{Draft, Told, told_hash},
-    doctor::Finding,
+    codec::{MessageText, TurnDraft, role_number},
+    doctor::DamageFinding,
+    errors::DatabaseResult as _,
     sqlite::{
-        connect::{Location, connect, prepare},
-        read::Snapshot,
-        rows::{Doing, Hash},
-        unit::Unit,
-        write,
+        connect::{DatabaseLocation, connect, prepare},
+        read::ChatSnapshot,
+        unit_of_work::UnitOfWork,
+        write::ChatWriter,
     },
 };
 
 const DOING: &str = "writing what could be read";
 
-/// Makes a new database of everything that was read.
-pub(super) fn rebuild(carved: &Carved, location: &Location) -> Result<Salvage, StoreError> {
+/// Makes a new database of the carved rows.
+pub(super) fn rebuild(
+    carved: &CarvedRows,
+    location: &DatabaseLocation,
+) -> Result<Salvage, StoreError> {
     let mut connection = connect(location)?;
     prepare(&mut connection)?;
     connection.pragma_update(None, "foreign_keys", false).doing(DOING)?;
-    // The file gets its name only once all of it is on disk.
+    // The file is renamed once all of it is on disk.
     connection.pragma_update(None, "synchronous", "OFF").doing(DOING)?;
     let mut salvage = Salvage::default();
-    books_and_desk(&connection, carved).doing(DOING)?;
+    books_and_documents(&connection, carved).doing(DOING)?;
     for ((tenant, number), rows) in &carved.chats {
         let known = salvage.lost.len();
         let tenant = TenantId(tenant.clone());
         let id = chat_id(carved, &tenant, *number, rows);
-        let mut story = Story::new(&tenant, (*number, id), rows, &mut salvage.lost);
-        story.tell(&mut connection)?;
-        let id = story.id.clone();
+        let mut chat = SalvagedChat::new(&tenant, (*number, id), rows, &mut salvage.lost);
+        chat.write(&mut connection)?;
+        let id = chat.id.clone();
         salvage.turns += rows.turns.len() as u64;
         salvage.chats += 1;
-        unreadable(&mut connection, &tenant, &id, rows, &mut salvage.lost)?;
-        remember(&connection, &tenant, &salvage.lost[known..]).doing(DOING)?;
+        delete_unreadable(&mut connection, &tenant, &id, rows, &mut salvage.lost)?;
+        add_losses(&connection, &tenant, &salvage.lost[known..]).doing(DOING)?;
     }
     if carved.unseen > 0 {
         let reason = format!("{} of its pages are behind a damaged one", carved.unseen);
-        salvage.lost.push(Finding { chat: None, what: "the write-ahead log".to_owned(), reason });
+        salvage.lost.push(DamageFinding {
+            chat: None,
+            what: "the write-ahead log".to_owned(),
+            reason,
+        });
     }
     connection.pragma_update(None, "foreign_keys", true).doing(DOING)?;
     connection.close().map_err(|(_, error)| error).doing(DOING)?;
     Ok(salvage)
 }
 
-fn books_and_desk(connection: &Connection, carved: &Carved) -> rusqlite::Result<()> {
+fn books_and_documents(connection: &Connection, carved: &CarvedRows) -> rusqlite::Result<()> {
     for (table, rows) in [("libraries", &carved.libraries), ("book_pieces", &carved.pieces)] {
         let sql = format!("INSERT INTO {table} VALUES (?1, ?2, ?3)");
         let mut insert = connection.prepare(&sql)?;
         for ((tenant, hash), body) in rows {
-            insert.execute(params![tenant, Hash(*hash), body])?;
+            insert.execute(params![tenant, hash.0, body])?;
         }
     }
-    for (table, rows) in &carved.desk {
+    for (table, rows) in &carved.documents {
         for row in rows.values() {
             let places = (1..=row.len()).map(|place| format!("?{place}"));
             let sql =
@@ -90,26 +96,26 @@ fn books_and_desk(connection: &Connection, carved: &Carved) -> rusqlite::Result<
     Ok(())
 }
 
-fn column(value: &Value) -> Column<'_> {
+fn column(value: &CarvedValue) -> ToSqlOutput<'_> {
     match value {
-        Value::Null => Column::Owned(Owned::Null),
-        Value::Int(number) => Column::Owned(Owned::Integer(*number)),
-        Value::Blob(bytes) => Column::Borrowed(ValueRef::Blob(bytes)),
-        Value::Text(text) => Column::Borrowed(ValueRef::Text(text.as_bytes())),
+        CarvedValue::Null => ToSqlOutput::Owned(Value::Null),
+        CarvedValue::Int(number) => ToSqlOutput::Owned(Value::Integer(*number)),
+        CarvedValue::Blob(bytes) => ToSqlOutput::Borrowed(ValueRef::Blob(bytes)),
+        CarvedValue::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
     }
 }
 
-/// A chat's id: as its row says, or as an index does that its messages agree with.
-fn chat_id(carved: &Carved, tenant: &TenantId, number: i64, rows: &ChatRows) -> ChatId {
+/// The id of a chat: from its row, or from an index if it fits the ids of messages.
+fn chat_id(carved: &CarvedRows, tenant: &TenantId, number: i64, rows: &CarvedChat) -> ChatId {
     if let Some(id) = rows.chat.as_ref().and_then(|chat| chat[0].text()) {
         return ChatId::from(id);
     }
     let agrees = |id: &&String| {
         let chat = ChatId::from(id.as_str());
         rows.nodes.values().any(|node| {
-            rows.messages.get(&node.message).is_some_and(|told| {
-                let said = without_speaker(&told.text, node.columns.name.as_deref());
-                message_id(&chat, told.role, said, 0) == node.id
+            rows.messages.get(&node.message).is_some_and(|message| {
+                let text = without_speaker(&message.text, node.columns.name.as_deref());
+                message_id(&chat, message.role, text, 0) == node.id
             })
         })
     };
@@ -118,22 +124,22 @@ fn chat_id(carved: &Carved, tenant: &TenantId, number: i64, rows: &ChatRows) -> 
     named.map_or_else(|| ChatId(format!("recovered-{number}")), |id| ChatId(id.clone()))
 }
 
-/// Puts aside the records of turns that cannot be read, and names them.
-fn unreadable(
+/// Deletes the records of turns that cannot be read, and names them.
+fn delete_unreadable(
     connection: &mut Connection,
     tenant: &TenantId,
     chat: &ChatId,
-    rows: &ChatRows,
-    lost: &mut Vec<Finding>,
+    rows: &CarvedChat,
+    lost: &mut Vec<DamageFinding>,
 ) -> Result<(), StoreError> {
     let mut gone = Vec::new();
     {
-        let snapshot = Snapshot::of(connection, tenant, chat)?;
+        let snapshot = ChatSnapshot::begin(connection, tenant, chat)?;
         for turn in rows.turns.keys().filter(|turn| rows.records.contains_key(turn)) {
             if let Err(error) = snapshot.turn(TurnId(turn.unsigned_abs())) {
                 let what = format!("turn {turn}");
                 let reason = format!("its prompt and report could not be read: {error}");
-                lost.push(Finding { chat: Some(chat.clone()), what, reason });
+                lost.push(DamageFinding { chat: Some(chat.clone()), what, reason });
                 gone.push((snapshot.row.number, *turn));
             }
         }
@@ -145,11 +151,15 @@ fn unreadable(
     Ok(())
 }
 
-fn remember(connection: &Connection, tenant: &TenantId, lost: &[Finding]) -> rusqlite::Result<()> {
+fn add_losses(
+    connection: &Connection,
+    tenant: &TenantId,
+    lost: &[DamageFinding],
+) -> rusqlite::Result<()> {
     let sql = "INSERT INTO losses SELECT ?1, coalesce(max(loss), 0) + 1, ?2, ?3, ?4 \
          FROM losses WHERE tenant = ?1";
     let mut insert = connection.prepare(sql)?;
-    for Finding { chat, what, reason } in lost {
+    for DamageFinding { chat, what, reason } in lost {
         let chat = chat.as_ref().map(ChatId::as_str);
         insert.execute(params![tenant.as_str(), chat, what, reason])?;
     }
@@ -157,31 +167,31 @@ fn remember(connection: &Connection, tenant: &TenantId, lost: &[Finding]) -> rus
 }
 
 /// A node whose text is known.
-struct Kept {
+struct SalvagedNode {
     parent: Option<usize>,
     old: PrefixHash,
     message: Message,
 }
 
-struct Story<'a> {
+struct SalvagedChat<'a> {
     tenant: &'a TenantId,
     number: i64,
     id: ChatId,
-    rows: &'a ChatRows,
-    lost: &'a mut Vec<Finding>,
-    nodes: Vec<Kept>,
-    /// Where each stored node went: itself, or the one before it if it is lost.
+    rows: &'a CarvedChat,
+    lost: &'a mut Vec<DamageFinding>,
+    nodes: Vec<SalvagedNode>,
+    /// The new place of each stored node: its own, or that of the one before if it is lost.
     places: FxHashMap<(i64, i64), Option<usize>>,
-    /// New names of old nodes.
+    /// New hashes of old nodes.
     names: FxHashMap<PrefixHash, (PrefixHash, Option<MessageId>)>,
 }
 
-impl<'a> Story<'a> {
+impl<'a> SalvagedChat<'a> {
     fn new(
         tenant: &'a TenantId,
         (number, id): (i64, ChatId),
-        rows: &'a ChatRows,
-        lost: &'a mut Vec<Finding>,
+        rows: &'a CarvedChat,
+        lost: &'a mut Vec<DamageFinding>,
     ) -> Self {
         let root = PrefixHash::default();
         Self {
@@ -198,10 +208,10 @@ impl<'a> Story<'a> {
 
     fn lose(&mut self, what: impl Into<String>, reason: impl Into<String>) {
         let chat = Some(self.id.clone());
-        self.lost.push(Finding { chat, what: what.into(), reason: reason.into() });
+        self.lost.push(DamageFinding { chat, what: what.into(), reason: reason.into() });
     }
 
-    fn tell(&mut self, connection: &mut Connection) -> Result<(), StoreError> {
+    fn write(&mut self, connection: &mut Connection) -> Result<(), StoreError> {
         self.place_nodes();
         self.chat(connection).doing(DOING)?;
         self.texts(connection).doing(DOING)?;
@@ -210,10 +220,10 @@ impl<'a> Story<'a> {
         self.end(connection).doing(DOING)
     }
 
-    /// The chat's row; its last numbers are at least those of its rows.
+    /// The chat's row. Its last numbers are at least those of its other rows.
     fn chat(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let row = self.rows.chat.as_deref();
-        let int = |at: usize| row.and_then(|row| row.get(at)).and_then(Value::int);
+        let int = |at: usize| row.and_then(|row| row.get(at)).and_then(CarvedValue::int);
         let title = row.and_then(|row| row[1].text()).unwrap_or_default();
         let last = |at: usize, seen: Option<i64>| int(at).unwrap_or(0).max(seen.unwrap_or(0));
         connection.execute(
@@ -223,7 +233,7 @@ impl<'a> Story<'a> {
                 self.number,
                 self.id.as_str(),
                 title,
-                Hash(Digest::default()),
+                Digest::default().0,
                 int(3).unwrap_or(0),
                 last(7, self.rows.messages.keys().last().copied()),
                 last(8, self.rows.texts.keys().last().copied()),
@@ -240,30 +250,31 @@ impl<'a> Story<'a> {
         let (tenant, chat) = (self.tenant.as_str(), self.number);
         let mut insert =
             connection.prepare("INSERT OR IGNORE INTO messages VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
-        for (number, Told { role, text }) in &self.rows.messages {
-            let hash = Hash(told_hash(*role, text));
-            insert.execute(params![tenant, chat, number, hash, Told::role_number(*role), text])?;
+        for (number, message) in &self.rows.messages {
+            let MessageText { role, text } = message;
+            let (hash, role) = (message.hash().0, role_number(*role));
+            insert.execute(params![tenant, chat, number, hash, role, text])?;
         }
         let mut insert =
             connection.prepare("INSERT OR IGNORE INTO texts VALUES (?1, ?2, ?3, ?4, ?5)")?;
         for (number, (hash, body)) in &self.rows.texts {
-            insert.execute(params![tenant, chat, number, Hash(*hash), body])?;
+            insert.execute(params![tenant, chat, number, hash.0, body])?;
         }
         Ok(())
     }
 
-    /// Finds each node's parent and what it says.
+    /// Finds the parent and the message of each node.
     fn place_nodes(&mut self) {
         let rows = self.rows;
         for (&(branch, depth), node) in &rows.nodes {
             let parent = self.parent_of(branch, depth, node);
-            let told = rows.messages.get(&node.message).cloned();
-            let message = told.and_then(|told| node.columns.clone().message(told).ok());
+            let text = rows.messages.get(&node.message).cloned();
+            let message = text.and_then(|text| node.columns.clone().message(text).ok());
             let place = if let Some(message) = message {
-                self.nodes.push(Kept { parent, old: node.prefix, message });
+                self.nodes.push(SalvagedNode { parent, old: node.prefix, message });
                 Some(self.nodes.len() - 1)
             } else {
-                self.lose(format!("node {}", node.prefix), "what it says could not be read");
+                self.lose(format!("node {}", node.prefix), "its text could not be read");
                 parent
             };
             self.places.insert((branch, depth), place);
@@ -274,8 +285,8 @@ impl<'a> Story<'a> {
         }
     }
 
-    /// The node before one, as its name proves, else as its place says.
-    fn parent_of(&self, branch: i64, depth: i64, node: &NodeRow) -> Option<usize> {
+    /// The parent of a node: proven by its hash, or else the one before its place.
+    fn parent_of(&self, branch: i64, depth: i64, node: &CarvedNode) -> Option<usize> {
         let follows = |parent: PrefixHash| extend(parent, node.id) == node.prefix;
         if follows(PrefixHash::default()) {
             return None;
@@ -304,8 +315,8 @@ impl<'a> Story<'a> {
         nearest.flatten()
     }
 
-    /// Places that must have had a node and have none: those an index knows, those between
-    /// others, and the first of a branch.
+    /// Places that must have had a node and have none: those in an index, those between others,
+    /// and the first of each branch.
     fn gaps(&self) -> BTreeSet<(i64, i64)> {
         let rows = self.rows;
         let mut due = rows.places.clone();
@@ -317,7 +328,7 @@ impl<'a> Story<'a> {
             if let Some((same, last)) = before
                 && same == branch
             {
-                // A damaged depth must not be taken for a million lost messages.
+                // A damaged depth must not look like a million lost messages.
                 let between = last.saturating_add(1)..depth;
                 due.extend(between.take(10_000).map(|depth| (branch, depth)));
             }
@@ -327,7 +338,7 @@ impl<'a> Story<'a> {
         due
     }
 
-    /// Stores the path to every end.
+    /// Stores the paths to all ends.
     fn paths(&mut self, connection: &mut Connection) -> Result<(), StoreError> {
         let parents: FxHashSet<usize> = self.nodes.iter().filter_map(|node| node.parent).collect();
         for end in (0..self.nodes.len()).filter(|node| !parents.contains(node)) {
@@ -343,9 +354,9 @@ impl<'a> Story<'a> {
             for (at, item) in line.iter().zip(path.items()) {
                 self.names.insert(self.nodes[*at].old, (item.prefix, Some(item.id)));
             }
-            let draft = Draft::of_path(&path, Timestamp(0));
-            let unit = Unit::after_others(connection).doing(DOING)?;
-            write::commit_path(unit, self.tenant, &self.id, &draft, None)?;
+            let draft = TurnDraft::of_path(&path, Timestamp(0));
+            let unit = UnitOfWork::after_others(connection).doing(DOING)?;
+            ChatWriter::begin(unit, self.tenant, &self.id, None)?.commit_path(&draft)?;
         }
         Ok(())
     }
@@ -362,18 +373,18 @@ impl<'a> Story<'a> {
             let (at, message) = at.unwrap_or((old, digest(&columns[1]).map(MessageId)));
             let reply = digest(&columns[4]).map(PrefixHash);
             let reply = reply.and_then(|reply| self.names.get(&reply)).map(|name| name.0);
-            let int = |at: usize| columns.get(at).and_then(Value::int).unwrap_or(0);
+            let int = |at: usize| columns.get(at).and_then(CarvedValue::int).unwrap_or(0);
             connection.execute(
                 "INSERT INTO turns VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
                 params![
                     self.tenant.as_str(),
                     self.number,
                     turn,
-                    Hash(at.0),
-                    message.map(|id| Hash(id.0)),
+                    at.0.0,
+                    message.map(|id| id.0.0),
                     int(2),
                     int(3),
-                    reply.map(|reply| Hash(reply.0)),
+                    reply.map(|reply| reply.0.0),
                     columns[5].text(),
                     int(6),
                     int(7),
@@ -396,7 +407,7 @@ impl<'a> Story<'a> {
         Ok(())
     }
 
-    /// Where the story is, and how it came there.
+    /// The tip of the chat, and its log of writes.
     fn end(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let rows = self.rows;
         let (tenant, chat) = (self.tenant.as_str(), self.number);
@@ -404,7 +415,7 @@ impl<'a> Story<'a> {
             .execute("DELETE FROM writes WHERE tenant = ?1 AND chat = ?2", params![tenant, chat])?;
         let same = self.names.iter().all(|(old, new)| *old == new.0);
         for (version, columns) in rows.writes.iter().filter(|_| same) {
-            let int = |at: usize| columns.get(at).and_then(Value::int);
+            let int = |at: usize| columns.get(at).and_then(CarvedValue::int);
             connection.execute(
                 "INSERT INTO writes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
                 params![
@@ -414,8 +425,8 @@ impl<'a> Story<'a> {
                     int(0),
                     int(1),
                     int(2),
-                    digest(&columns[3]).map(Hash),
-                    digest(&columns[4]).map(Hash),
+                    digest(&columns[3]).map(|tip| tip.0),
+                    digest(&columns[4]).map(|reply| reply.0),
                     int(5),
                 ],
             )?;
@@ -429,14 +440,14 @@ impl<'a> Story<'a> {
             known.find_map(|node| self.names.get(&node)).map(|name| name.0)
         };
         let tip = stated.or_else(newest).unwrap_or_default();
-        let int = |at: usize| row.and_then(|row| row.get(at)).and_then(Value::int);
+        let int = |at: usize| row.and_then(|row| row.get(at)).and_then(CarvedValue::int);
         let version = int(5).or(rows.writes.keys().last().copied()).unwrap_or(0);
         connection.execute(
             "UPDATE chats SET tip = ?3, updated = ?4, version = ?5 WHERE tenant = ?1 AND chat = ?2",
-            params![tenant, chat, Hash(tip.0), int(4).unwrap_or(0), version],
+            params![tenant, chat, tip.0.0, int(4).unwrap_or(0), version],
         )?;
         if stated.is_none() && row.is_some() {
-            self.lose("tip", "the message the story was at is lost");
+            self.lose("tip", "the message at the tip is lost");
         }
         Ok(())
     }

@@ -1,20 +1,20 @@
-//! Rows in a page, as SQLite's file format has them.
+//! Rows in a page, in SQLite's file format.
 //!
-//! Only what a page says about itself is used: its kind, the places of its cells, and the
-//! chain of pages that a long cell goes on in. A cell that makes no sense is left out.
+//! Only a page itself is used: its kind, the offsets of its cells, and the chain of pages that
+//! continue a long cell. A cell that makes no sense is skipped.
 
-use super::pages::{Pages, number};
+use super::pages::{PageReader, number};
 
 /// A value of a row.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub(super) enum CarvedValue {
     Null,
     Int(i64),
     Blob(Vec<u8>),
     Text(String),
 }
 
-impl Value {
+impl CarvedValue {
     pub(super) fn int(&self) -> Option<i64> {
         match self {
             Self::Int(number) => Some(*number),
@@ -42,11 +42,11 @@ const INDEX_INNER: u8 = 2;
 const INDEX_LEAF: u8 = 10;
 const TABLE_LEAF: u8 = 13;
 
-/// A row is never longer than this; a damaged length is.
+/// No row is longer than this, but a damaged length may be.
 const LONGEST: usize = 256 << 20;
 
 /// All rows of a page that can be read.
-pub(super) fn rows(pages: &Pages, at: usize) -> Vec<Vec<Value>> {
+pub(super) fn rows(pages: &PageReader, at: usize) -> Vec<Vec<CarvedValue>> {
     let Some(page) = pages.page(at) else { return Vec::new() };
     let head = if at == 1 { 100 } else { 0 };
     let Some(&kind) = page.get(head) else { return Vec::new() };
@@ -60,7 +60,7 @@ pub(super) fn rows(pages: &Pages, at: usize) -> Vec<Vec<Value>> {
     places.filter_map(|place| row(pages, &page, kind, place)).collect()
 }
 
-fn row(pages: &Pages, page: &[u8], kind: u8, place: usize) -> Option<Vec<Value>> {
+fn row(pages: &PageReader, page: &[u8], kind: u8, place: usize) -> Option<Vec<CarvedValue>> {
     let mut at = if kind == INDEX_INNER { place + 4 } else { place };
     let length = usize::try_from(varint(page, &mut at)?).ok().filter(|size| *size <= LONGEST)?;
     if kind == TABLE_LEAF {
@@ -69,8 +69,8 @@ fn row(pages: &Pages, page: &[u8], kind: u8, place: usize) -> Option<Vec<Value>>
     record(&payload(pages, page, kind, at, length)?)
 }
 
-/// A cell's bytes, of which a long one keeps the most in other pages.
-fn payload(pages: &Pages, page: &[u8], kind: u8, at: usize, length: usize) -> Option<Vec<u8>> {
+/// The bytes of a cell. Most of a long cell is in other pages.
+fn payload(pages: &PageReader, page: &[u8], kind: u8, at: usize, length: usize) -> Option<Vec<u8>> {
     let usable = page.len();
     let small = (usable - 12) * 32 / 255 - 23;
     let most = if kind == TABLE_LEAF { usable - 35 } else { (usable - 12) * 64 / 255 - 23 };
@@ -90,7 +90,7 @@ fn payload(pages: &Pages, page: &[u8], kind: u8, at: usize, length: usize) -> Op
     Some(bytes)
 }
 
-fn record(bytes: &[u8]) -> Option<Vec<Value>> {
+fn record(bytes: &[u8]) -> Option<Vec<CarvedValue>> {
     let mut at = 0;
     let head = usize::try_from(varint(bytes, &mut at)?).ok()?;
     let mut body = head;
@@ -104,30 +104,30 @@ fn record(bytes: &[u8]) -> Option<Vec<Value>> {
     (at == head && body == bytes.len()).then_some(values)
 }
 
-fn value(bytes: &[u8], at: usize, kind: u64) -> Option<(Value, usize)> {
+fn value(bytes: &[u8], at: usize, kind: u64) -> Option<(CarvedValue, usize)> {
     let int = |width: usize| {
         let digits = bytes.get(at..at + width)?;
         let sign = if digits.first()? & 0x80 == 0 { 0 } else { -1 };
         let number = digits.iter().fold(sign, |number, byte| number << 8 | i64::from(*byte));
-        Some((Value::Int(number), width))
+        Some((CarvedValue::Int(number), width))
     };
     match kind {
-        0 => Some((Value::Null, 0)),
+        0 => Some((CarvedValue::Null, 0)),
         1..=4 => int(usize::try_from(kind).ok()?),
         5 => int(6),
         6 => int(8),
-        8 | 9 => Some((Value::Int(i64::from(kind == 9)), 0)),
+        8 | 9 => Some((CarvedValue::Int(i64::from(kind == 9)), 0)),
         12.. => {
             let width = usize::try_from((kind - 12) / 2).ok()?;
             let content = bytes.get(at..at.checked_add(width)?)?.to_vec();
             let value = if kind.is_multiple_of(2) {
-                Value::Blob(content)
+                CarvedValue::Blob(content)
             } else {
-                Value::Text(String::from_utf8(content).ok()?)
+                CarvedValue::Text(String::from_utf8(content).ok()?)
             };
             Some((value, width))
         }
-        // No column of ours holds a fraction.
+        // No column has fractions.
         _ => None,
     }
 }

@@ -5,8 +5,8 @@ use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Method};
 use loreloom_core::{
     book::{Book, Key, Position},
+    cache_placement::{TokenMemo, kept},
     chat::Role,
-    stable::{TokenMemo, kept},
     tokens::ByteEstimate,
 };
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use loreloom_core::vault::Note;
+use loreloom_core::dialects::vault::Note;
 
 use super::story::World;
 use crate::{

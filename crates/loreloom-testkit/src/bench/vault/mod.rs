@@ -10,9 +10,11 @@ mod story;
 use std::time::Duration;
 
 use loreloom_core::{
+    bm25::Bm25,
+    dialects::vault::{Lines, Vault, VaultCache, VaultRules, VaultState, VaultTurn, find},
     dice::TurnDice,
     ids::ChatId,
-    vault::{Lines, Vault, VaultCache, VaultRules, VaultState, bm25::Bm25, find},
+    turn::VaultContext,
 };
 
 use self::story::{World, lines};
@@ -69,7 +71,7 @@ pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
 /// The keyword stage with every message new, which is the worst there is, and as the next
 /// turn of a chat finds it.
 fn keys(recorded: &Recorded, world: &World, chat: &Lines, print: &mut dyn FnMut(Figure)) {
-    let state = VaultState::default();
+    let (state, context) = (VaultState::default(), VaultContext::default());
     for (mode, whole_words, recursion, theirs) in [
         ("keys", false, false, recorded.substring),
         ("whole words", true, false, recorded.whole_words),
@@ -82,7 +84,8 @@ fn keys(recorded: &Recorded, world: &World, chat: &Lines, print: &mut dyn FnMut(
         let vault = Vault::compile(world.notes.iter().cloned(), &rules);
         let found = |cache: &mut VaultCache| {
             let mut dice = TurnDice::at(1, &ChatId::from("chat"), None);
-            find(&vault, chat, None, &state, &rules, (&mut dice, cache)).picks.len()
+            let turn = VaultTurn::new(&vault, &rules, &state, chat, &context);
+            find(turn, &mut dice, cache).picks.len()
         };
         let matched = found(&mut VaultCache::default());
         let cold = median_micros(LIMIT, || found(&mut VaultCache::default()));

@@ -1,7 +1,7 @@
 //! Notes and a chat made by the rule that DeepLore was measured with: words of three or four
 //! syllables, two words of the chat in a hundred the title of a note.
 
-use loreloom_core::vault::{Lines, Note};
+use loreloom_core::dialects::vault::{Lines, Note};
 
 const SYLLABLES: [&str; 16] = [
     "ka", "ro", "mi", "len", "tor", "sha", "vel", "dun", "pri", "oss", "ger", "ith", "na", "bre",

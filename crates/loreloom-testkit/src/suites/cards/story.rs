@@ -4,17 +4,17 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use loreloom_core::{
     book::Book,
-    cards::{CardMode, CardRules},
     chat::{GenerationType, Message, Path, Role},
+    dialects::cards::{CardMode, CardRules},
     dice::{Dice, Roll, TurnDice},
+    engine::{self, EngineInput},
     ids::{ChatId, EntryId},
-    library::{Dialect, Library, Roster},
+    library::{ActiveEntries, Dialect, Library},
     rules::Rules,
     state::StoryState,
     tokens::TokenCounter,
     turn::{CardTexts, Forced, Instruments, Near, Speaker, Transcript, Turn, TurnCache, TurnInput},
     units::Tokens,
-    weave,
 };
 use loreloom_formats::{ImportOptions, import};
 use serde_json::{Value, json};
@@ -27,8 +27,8 @@ pub(super) fn run(input: &Value) -> Result<Value, String> {
     let books: Result<Vec<(Arc<Book>, Dialect)>, String> =
         books.iter().enumerate().map(|(at, book)| read_book(at, book)).collect();
     let library = Library::compile_dialects(books?, &rules);
-    let roster = Roster::all(&library, rules.world_info.strategy);
-    let story = Story { library, roster, rules };
+    let active = ActiveEntries::all(&library, rules.world_info.strategy);
+    let story = Story { library, active, rules };
     let turns = input["turns"].as_array().ok_or("a case has an array of `turns`")?;
     // The state after each turn: a turn may go on from any earlier one.
     let mut states: Vec<StoryState> = Vec::new();
@@ -108,7 +108,7 @@ impl Dice for NamedDice<'_> {
 
 struct Story {
     library: Library,
-    roster: Roster,
+    active: ActiveEntries,
     rules: Rules,
 }
 
@@ -168,16 +168,15 @@ impl Story {
         let mut dice = NamedDice { rolls, real, library: &self.library, rolled: Vec::new() };
         let mut cache = TurnCache::default();
         let mut instruments = Instruments { counter: &Words, dice: &mut dice, cache: &mut cache };
-        let (library, roster, rules) = (&self.library, &self.roster, &self.rules);
-        let woven = weave::weave(library, roster, request, state, rules, &mut instruments);
+        let (library, active, rules) = (&self.library, &self.active, &self.rules);
+        let woven = engine::decide(
+            &EngineInput { library, active, turn: request, state, rules },
+            &mut instruments,
+        );
         let before = state.clone();
-        let verdicts = weave::verdicts(
+        let verdicts = engine::verdicts(
             &woven.report,
-            library,
-            roster,
-            request,
-            &before,
-            rules,
+            &EngineInput { library, active, turn: request, state: &before, rules },
             &mut instruments,
         );
         state.apply(&woven.delta);

@@ -1,17 +1,17 @@
 //! What a turn decided, in words short enough to be written by hand.
 
 use loreloom_core::{
+    engine::Decision,
     library::Library,
     place::{Injection, Place},
     report::{Gate, KeyMatch, Outcome, Reason, Stop, TextSource, Trigger, Verdict, Warning},
     state::StoryState,
-    weave::Woven,
 };
 use serde_json::{Map, Value, json};
 
 pub(super) fn turn(
     library: &Library,
-    woven: &Woven,
+    woven: &Decision,
     verdicts: &[Verdict],
     state: &StoryState,
 ) -> Value {

@@ -7,16 +7,16 @@ use loreloom_core::{
     ids::ChatId,
 };
 use loreloom_memory::{
-    hardware::Hardware,
     ids::Ids,
     inject::Labels,
+    model_profile::ModelProfile,
     pass::{Answers, Need, Script},
     record::{CharacterMemory, ChatMemory},
     rules::Rules,
     service::smart_memory_settings,
     settings::Settings,
     similarity::Vectors,
-    tiers::{Config, Source},
+    tiers::{Config, PassSource},
     window::stable_cutoff,
 };
 use serde::de::DeserializeOwned;
@@ -31,7 +31,7 @@ pub(super) struct Fixture<'case> {
     pub(super) input: &'case Value,
     pub(super) settings: Settings,
     pub(super) rules: Rules,
-    pub(super) hardware: Hardware,
+    pub(super) profile: ModelProfile,
     pub(super) labels: Labels,
     pub(super) chat: Vec<PathItem>,
     pub(super) meta: ChatMemory,
@@ -49,7 +49,7 @@ impl<'case> Fixture<'case> {
             input,
             settings: settings(input.get("settings"))?,
             rules: Rules::named(rules).ok_or_else(|| format!("there are no rules `{rules}`"))?,
-            hardware: optional(input.get("profile"))?.unwrap_or_default(),
+            profile: optional(input.get("profile"))?.unwrap_or_default(),
             labels: labels(),
             chat: path(input.get("chat"))?,
             meta: optional(input.get("meta"))?.unwrap_or_default(),
@@ -82,16 +82,22 @@ impl<'case> Fixture<'case> {
     }
 
     pub(super) fn config(&self) -> Config<'_> {
-        Config { settings: &self.settings, rules: &self.rules, hardware: self.hardware }
+        Config { settings: &self.settings, rules: &self.rules, profile: self.profile }
     }
 
     /// What a pass reads: the window given, else everything that is settled.
-    pub(super) fn source(&self) -> Result<Source<'_>, String> {
+    pub(super) fn source(&self) -> Result<PassSource<'_>, String> {
         let window = match self.maybe::<(usize, usize)>("window")? {
             Some((from, to)) => Range { start: from, end: to },
             None => 0..stable_cutoff(&self.chat),
         };
-        Ok(Source { chat: &self.chat, window, heard: None, chat_id: &self.chat_id, now: self.now })
+        Ok(PassSource {
+            chat: &self.chat,
+            window,
+            heard: None,
+            chat_id: &self.chat_id,
+            now: self.now,
+        })
     }
 
     /// The messages in a field of the input.
@@ -158,8 +164,12 @@ fn path(messages: Option<&Value>) -> Result<Vec<PathItem>, String> {
     let messages: Vec<Value> = optional(messages)?.unwrap_or_default();
     let message = |value: &Value| {
         let field = |name: &str| value.get(name).and_then(Value::as_str);
-        let is_user = value.get("is_user").and_then(Value::as_bool).unwrap_or(false);
-        let role = if is_user { Role::User } else { Role::Assistant };
+        let is = |name: &str| value.get(name).and_then(Value::as_bool).unwrap_or(false);
+        let role = match (is("is_system"), is("is_user")) {
+            (true, _) => Role::System,
+            (false, true) => Role::User,
+            (false, false) => Role::Assistant,
+        };
         let text = field("mes").ok_or_else(|| format!("a message needs `mes`, found {value}"))?;
         Ok(Message::new(role, field("name"), text))
     };

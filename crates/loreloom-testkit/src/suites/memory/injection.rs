@@ -1,8 +1,9 @@
 //! Features that fill slots.
 
 use loreloom_memory::{
-    inject::{Input, Slot, SlotText, Slots, knowledge, scene_state, slots},
+    inject::{MemorySlot, SlotText, Slots, SlotsInput, knowledge, scene_state, slots},
     record::{Insight, Memory},
+    score::TurnContext,
     text::QuarterEstimate,
 };
 use serde_json::{Value, json};
@@ -10,24 +11,28 @@ use serde_json::{Value, json};
 use super::fixture::Fixture;
 
 pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, String> {
-    let one = |slot: Slot| shown(filled(case).get(slot));
+    let one = |slot: MemorySlot| shown(filled(case).get(slot));
     Ok(Some(match feature {
         "inject_summary" => summary(case)?,
         "inject_longterm" => {
-            let slots = filled(case);
+            let slots = if case.maybe("real_turn")?.unwrap_or(false) {
+                filled_for_turn(case)?
+            } else {
+                filled(case)
+            };
             json!({
-                "long": shown(slots.get(Slot::LongTerm)),
-                "triggered": shown(slots.get(Slot::Triggered)),
+                "long": shown(slots.get(MemorySlot::LongTerm)),
+                "triggered": shown(slots.get(MemorySlot::Triggered)),
             })
         }
-        "inject_session" => one(Slot::Session),
-        "inject_scenes" => one(Slot::Scenes),
-        "inject_arcs" => one(Slot::Arcs),
-        "inject_relationships" => one(Slot::Relationships),
-        "inject_profiles" => one(Slot::Profiles),
-        "inject_canon" => one(Slot::Canon),
-        "epistemic_inject" => one(Slot::Epistemic),
-        "state_ledger_inject" => one(Slot::Ledger),
+        "inject_session" => one(MemorySlot::Session),
+        "inject_scenes" => one(MemorySlot::Scenes),
+        "inject_arcs" => one(MemorySlot::Arcs),
+        "inject_relationships" => one(MemorySlot::Relationships),
+        "inject_profiles" => one(MemorySlot::Profiles),
+        "inject_canon" => one(MemorySlot::Canon),
+        "epistemic_inject" => one(MemorySlot::Epistemic),
+        "state_ledger_inject" => one(MemorySlot::Ledger),
         "epistemic_block" => {
             let entries: Vec<Insight> = case.get("entries")?;
             let tells_unaware = case.maybe("inject_unaware")?.unwrap_or(true);
@@ -40,9 +45,9 @@ pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, St
         "unified_order" => {
             let slots = filled(case);
             json!({
-                "unified": shown(slots.get(Slot::Unified)),
-                "long": shown(slots.get(Slot::LongTerm)),
-                "arcs": shown(slots.get(Slot::Arcs)),
+                "unified": shown(slots.get(MemorySlot::Unified)),
+                "long": shown(slots.get(MemorySlot::LongTerm)),
+                "arcs": shown(slots.get(MemorySlot::Arcs)),
             })
         }
         _ => return Ok(None),
@@ -53,11 +58,25 @@ fn filled(case: &Fixture<'_>) -> Slots {
     slots(&input(case, &case.meta))
 }
 
+/// Slots of a turn on which memories are ordered by what is going on.
+fn filled_for_turn(case: &Fixture<'_>) -> Result<Slots, String> {
+    let turn = TurnContext::of(
+        &case.chat,
+        &case.character.entities,
+        &case.meta.story_arcs,
+        case.profile,
+        &case.character.memories,
+        &case.vectors()?,
+        case.rules.text,
+    );
+    Ok(slots(&SlotsInput { turn: Some(&turn), ..input(case, &case.meta) }))
+}
+
 fn input<'slots>(
     case: &'slots Fixture<'_>,
     chat: &'slots loreloom_memory::record::ChatMemory,
-) -> Input<'slots> {
-    Input {
+) -> SlotsInput<'slots> {
+    SlotsInput {
         settings: &case.settings,
         rules: &case.rules,
         labels: &case.labels,
@@ -76,7 +95,7 @@ fn input<'slots>(
 fn summary(case: &Fixture<'_>) -> Result<Value, String> {
     let mut chat = case.meta.clone();
     chat.summary = case.maybe("summary")?;
-    Ok(shown(slots(&input(case, &chat)).get(Slot::Summary)))
+    Ok(shown(slots(&input(case, &chat)).get(MemorySlot::Summary)))
 }
 
 fn shown(slot: Option<&SlotText>) -> Value {

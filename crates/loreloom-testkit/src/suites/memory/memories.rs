@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use loreloom_memory::{
     entities,
-    record::{Entity, Kind, Memory, StoryArc},
+    record::{Entity, Memory, MemoryKind, StoryArc},
     score::{
         TurnContext, hybrid, order_for_turn, prioritize, protected, timeline, trim_by_priority,
         utility,
     },
-    text::{Frequencies, Words, normal},
+    text::{Frequencies, TextRules, normal},
     tiers::{arcs, consolidation},
     verify::{Neighbour, verify},
 };
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::fixture::Fixture;
 
 pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, String> {
-    let words = case.rules.words;
+    let words = case.rules.text;
     let memories = || Ok::<_, String>(plain(case.get::<Vec<Memory>>("memories")?));
     let memory = || Ok::<_, String>(plain(vec![case.get::<Memory>("memory")?]).remove(0));
     let nothing = Frequencies::none(words);
@@ -40,7 +40,7 @@ pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, St
         }
         "prioritize" => texts(&prioritize(&memories()?.iter().collect::<Vec<_>>(), words)),
         "protected" => {
-            let kinds: Vec<Kind> = case.get("types")?;
+            let kinds: Vec<MemoryKind> = case.get("types")?;
             texts(&protected(&memories()?.iter().collect::<Vec<_>>(), &kinds, words))
         }
         "trim_by_priority" => {
@@ -82,7 +82,7 @@ fn batch_verify(case: &Fixture<'_>) -> Result<Value, String> {
     let verified = verify(
         candidates.iter().map(|new| (new.kind, new.content.as_str())),
         &existing.iter().collect::<Vec<_>>(),
-        case.hardware,
+        case.profile,
         &vectors,
     );
     let mut superseded = BTreeMap::new();
@@ -120,7 +120,7 @@ struct Context {
     w5: f64,
     turn_similarities: BTreeMap<String, f64>,
     recent_text: String,
-    floor_types: Vec<Kind>,
+    floor_types: Vec<MemoryKind>,
 }
 
 impl Default for Context {
@@ -138,7 +138,7 @@ impl Default for Context {
 }
 
 impl Context {
-    fn with<T>(&self, words: Words, use_turn: impl FnOnce(&TurnContext<'_>) -> T) -> T {
+    fn with<T>(&self, words: TextRules, use_turn: impl FnOnce(&TurnContext<'_>) -> T) -> T {
         let arcs: Vec<&str> = self.arcs.iter().map(|arc| arc.content.as_str()).collect();
         let likeness = self
             .turn_similarities

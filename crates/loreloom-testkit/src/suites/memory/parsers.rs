@@ -3,7 +3,7 @@
 use loreloom_memory::{
     record::TimeScope,
     tiers::{
-        Candidate, arcs, compaction, continuity, epistemic, ledger, longterm, profiles,
+        MemoryCandidate, arcs, compaction, continuity, epistemic, ledger, longterm, profiles,
         relationships, session, triggers,
     },
 };
@@ -62,7 +62,7 @@ pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, St
     }))
 }
 
-fn candidates(found: &[Candidate], scope: TimeScope) -> Value {
+fn candidates(found: &[MemoryCandidate], scope: TimeScope) -> Value {
     found
         .iter()
         .map(|candidate| {

@@ -3,6 +3,7 @@
 use loreloom_memory::{
     record::{Entity, Memory},
     tiers::{arcs, compaction, consolidation, epistemic, ledger, longterm, scenes, session},
+    window::stable_cutoff,
 };
 use serde_json::{Value, json};
 
@@ -27,7 +28,7 @@ fn active(memories: &[Memory]) -> Vec<&Memory> {
 }
 
 fn longterm_pass(case: &Fixture<'_>) -> Result<Value, String> {
-    let input = longterm::Input {
+    let input = longterm::LongTermInput {
         config: case.config(),
         source: case.source()?,
         character: case.owner(),
@@ -51,7 +52,7 @@ fn longterm_pass(case: &Fixture<'_>) -> Result<Value, String> {
 }
 
 fn session_pass(case: &Fixture<'_>) -> Result<Value, String> {
-    let input = session::Input {
+    let input = session::SessionInput {
         config: case.config(),
         source: case.source()?,
         memories: &case.meta.session_memories,
@@ -68,7 +69,7 @@ fn session_pass(case: &Fixture<'_>) -> Result<Value, String> {
 }
 
 fn arcs_pass(case: &Fixture<'_>) -> Result<Value, String> {
-    let input = arcs::Input {
+    let input = arcs::ArcsInput {
         config: case.config(),
         source: case.source()?,
         arcs: &case.meta.story_arcs,
@@ -89,7 +90,7 @@ fn arcs_pass(case: &Fixture<'_>) -> Result<Value, String> {
 fn scene_pass(case: &Fixture<'_>) -> Result<Value, String> {
     let buffer = case.messages("buffer")?;
     let text: String = case.get("text")?;
-    let input = scenes::Input {
+    let input = scenes::ScenesInput {
         config: case.config(),
         buffer: &buffer,
         text: &text,
@@ -104,7 +105,7 @@ fn scene_pass(case: &Fixture<'_>) -> Result<Value, String> {
 }
 
 fn epistemic_pass(case: &Fixture<'_>) -> Result<Value, String> {
-    let input = epistemic::Input {
+    let input = epistemic::EpistemicInput {
         config: case.config(),
         source: case.source()?,
         known: &case.character.epistemic_knowledge,
@@ -121,7 +122,7 @@ fn epistemic_pass(case: &Fixture<'_>) -> Result<Value, String> {
 fn ledger_pass(case: &Fixture<'_>) -> Result<Value, String> {
     let entities: Vec<&Entity> =
         case.character.entities.iter().chain(&case.meta.session_entities).collect();
-    let input = ledger::Input {
+    let input = ledger::LedgerInput {
         config: case.config(),
         source: case.source()?,
         entities: &entities,
@@ -136,9 +137,11 @@ fn ledger_pass(case: &Fixture<'_>) -> Result<Value, String> {
 }
 
 fn compaction_pass(case: &Fixture<'_>) -> Result<Value, String> {
-    let input = compaction::Input {
+    let includes_last = case.maybe("include_last")?.unwrap_or(false);
+    let end = if includes_last { case.chat.len() } else { stable_cutoff(&case.chat) };
+    let input = compaction::CompactionInput {
         config: case.config(),
-        chat: &case.chat,
+        chat: &case.chat[..end],
         summary: case.meta.summary.as_deref(),
         summary_end: case.meta.summary_end,
         longterm: &active(&case.character.memories),
@@ -146,20 +149,22 @@ fn compaction_pass(case: &Fixture<'_>) -> Result<Value, String> {
     };
     let (outcome, unused) = case.play(|script| compaction::run(&input, script))?;
     let (summary, end) = match outcome {
-        compaction::Outcome::Written { text, end } => (Some(text), end),
-        compaction::Outcome::Current => (case.meta.summary.clone(), case.meta.summary_end),
-        compaction::Outcome::Failed => (None, case.meta.summary_end),
+        compaction::CompactionOutcome::Written { text, end } => (Some(text), end),
+        compaction::CompactionOutcome::Current => {
+            (case.meta.summary.clone(), case.meta.summary_end)
+        }
+        compaction::CompactionOutcome::Failed => (None, case.meta.summary_end),
     };
     Ok(json!({"summary": summary, "summary_end": end, "unused_llm_responses": unused}))
 }
 
 fn consolidation_pass(case: &Fixture<'_>) -> Result<Value, String> {
-    let input = consolidation::Input {
+    let input = consolidation::ConsolidationInput {
         config: case.config(),
         tier: consolidation::Tier::LongTerm,
         memories: &case.character.memories,
         entities: &case.character.entities,
-        force: false,
+        force: case.maybe("force")?.unwrap_or(false),
         now: case.now,
         ids: Fixture::ids(),
     };

@@ -4,9 +4,10 @@ use loreloom_core::{tokens::TokenCounter, units::Tokens};
 use loreloom_memory::{
     budget::{TurnBudgets, adapt},
     change::marks_change,
-    hardware::Hardware,
-    inject::{CardTexts, Slot, macro_is_active, slot_of},
-    migrate, recap,
+    inject::{CardTexts, MemorySlot, macro_is_active, slot_of},
+    migrate,
+    model_profile::ModelProfile,
+    recap,
     settings::Budgets,
     similarity::cosine,
     text::{QuarterEstimate, jaccard, mentions},
@@ -35,7 +36,7 @@ pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, St
         "estimate_tokens" => json!(QuarterEstimate.count(&text()?)),
         "hardware_profile" => {
             let source: String = case.get("source")?;
-            json!(Hardware::of(&source, case.maybe("override")?).as_str())
+            json!(ModelProfile::of(&source, case.maybe("override")?).as_str())
         }
         "macro_active" => {
             let cards: Vec<CardTexts> = case.maybe("cards")?.unwrap_or_default();
@@ -47,7 +48,7 @@ pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, St
         "total_budget" => total_budget(case)?,
         "turn_mentions" => {
             let messages: Vec<String> = case.get("messages")?;
-            json!(mentions(messages.iter().map(String::as_str), case.rules.words))
+            json!(mentions(messages.iter().map(String::as_str), case.rules.text))
         }
         "stable_window" => texts(case, stable_window(&case.chat, case.get("size")?)),
         "smart_window" => {
@@ -103,15 +104,15 @@ fn adaptive_budgets(case: &Fixture<'_>) -> Result<Value, String> {
 fn auto_tune(case: &Fixture<'_>) -> Result<Value, String> {
     let demand: std::collections::BTreeMap<String, u32> = case.get("demand")?;
     let slots = [
-        Slot::LongTerm,
-        Slot::Session,
-        Slot::Scenes,
-        Slot::Arcs,
-        Slot::Canon,
-        Slot::Profiles,
-        Slot::Relationships,
-        Slot::Epistemic,
-        Slot::Ledger,
+        MemorySlot::LongTerm,
+        MemorySlot::Session,
+        MemorySlot::Scenes,
+        MemorySlot::Arcs,
+        MemorySlot::Canon,
+        MemorySlot::Profiles,
+        MemorySlot::Relationships,
+        MemorySlot::Epistemic,
+        MemorySlot::Ledger,
     ];
     let demand = slots.map(|slot| demand.get(slot.key()).copied().map(Tokens));
     let tuned = case.settings.budgets.tuned(demand, case.settings.settings_mode);

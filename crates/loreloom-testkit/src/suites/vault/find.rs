@@ -1,8 +1,10 @@
 //! Cases about what the chat brings in.
 
 use loreloom_core::{
+    bm25::words,
+    dialects::vault::{Matches, Pick, Vault, VaultCache, VaultState, VaultTurn, count_keys, find},
     report::{Reason, Stop},
-    vault::{Matches, Pick, Vault, VaultCache, VaultState, bm25::words, count_keys, find},
+    turn::VaultContext,
 };
 use serde_json::{Map, Value, json};
 
@@ -11,7 +13,7 @@ use super::input::{Rolls, all_notes, lines, note, notes, rules, text, titles};
 pub(super) fn scan_text(input: &Value) -> Value {
     let lines = lines(&input["chat"]);
     let depth = u32::try_from(input["depth"].as_i64().unwrap_or_default()).unwrap_or_default();
-    json!({ "scan": lines.text(depth, true), "ai": lines.transcript(depth, true) })
+    json!({ "scan": lines.text(depth, true), "ai": lines.with_roles(depth, true).join("\n") })
 }
 
 pub(super) fn count(input: &Value) -> Value {
@@ -36,8 +38,10 @@ pub(super) fn matching(input: &Value) -> Value {
     }
     let lines = lines(&input["chat"]);
     let (mut dice, mut cache) = (Rolls::of(input), VaultCache::default());
-    let character = input["character"].as_str();
-    let matches = find(&vault, &lines, character, &state, &rules, (&mut dice, &mut cache));
+    let context = VaultContext::default();
+    let turn = VaultTurn::new(&vault, &rules, &state, &lines, &context);
+    let turn = VaultTurn { character: input["character"].as_str(), ..turn };
+    let matches = find(turn, &mut dice, &mut cache);
     let mut out = stopped(&vault, &matches);
     out["matched"] = titles(&vault, matches.picks.iter().map(|pick| pick.ix)).into();
     out["matchedBy"] = Value::Object(matched_by(&vault, &matches.picks));
@@ -147,6 +151,6 @@ pub(super) fn bm25(input: &Value) -> Value {
         .flatten()
         .map(|one| json!({ "title": vault.note(one.ix).title, "score": round(one.score) }))
         .collect();
-    let mean = vault.search().map(loreloom_core::vault::Search::mean_length);
+    let mean = vault.search().map(loreloom_core::dialects::vault::Search::mean_length);
     json!({ "tokens": words(&query), "avgDl": mean, "results": results })
 }

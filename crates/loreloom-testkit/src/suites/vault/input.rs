@@ -4,16 +4,19 @@ use loreloom_core::report::Reason;
 use loreloom_core::{
     book::SelectiveLogic,
     chat::Role,
+    dialects::vault::{
+        FieldDefinition, Gating, Lines, Note, NoteMark, NotePosition, Pick, Vault, VaultRules,
+        depth_of, hash_of,
+    },
     dice::{Dice, Roll},
     library::EntryIx,
     tokens::TokenCounter,
     units::Tokens,
-    vault::{
-        FieldDefinition, FieldKind, Gating, Lines, Mark, Note, NotePosition, Operator, Pick,
-        Tolerance, Vault, VaultRules, depth_of, hash_of, position_of, role_of, rules_of, truncate,
-    },
+    utf16,
 };
-use loreloom_formats::vault::{NoteFile, NoteRead, NoteRules, TagNames, read_note};
+use loreloom_formats::vault::{
+    NoteFile, NoteRead, NoteRules, TagNames, position_of, read_note, role_of, rules_of,
+};
 use serde_json::{Map, Value};
 
 /// A token for every four UTF-16 units, as the cases count.
@@ -25,7 +28,7 @@ impl TokenCounter for Quarters {
     }
 
     fn count(&self, text: &str) -> Tokens {
-        Tokens(u32::try_from(truncate::length(text).div_ceil(4)).unwrap_or(u32::MAX))
+        Tokens(u32::try_from(utf16::length(text).div_ceil(4)).unwrap_or(u32::MAX))
     }
 }
 
@@ -197,23 +200,22 @@ pub(super) fn field_definitions(list: &Value) -> Vec<FieldDefinition> {
     let field = |one: &Value| FieldDefinition {
         name: text(&one["name"]),
         label: text(&one["label"]),
-        kind: one["type"].as_str().and_then(FieldKind::named).unwrap_or_default(),
+        kind: named(&one["type"]),
         multi: one["multi"] == Value::Bool(true),
         gating: Gating {
             enabled: one["gating"]["enabled"] == Value::Bool(true),
-            operator: one["gating"]["operator"]
-                .as_str()
-                .and_then(Operator::named)
-                .unwrap_or_default(),
-            tolerance: one["gating"]["tolerance"]
-                .as_str()
-                .and_then(Tolerance::named)
-                .unwrap_or_default(),
+            operator: named(&one["gating"]["operator"]),
+            tolerance: named(&one["gating"]["tolerance"]),
         },
         values: texts(&one["values"]),
         context_key: text(&one["contextKey"]),
     };
     list.as_array().into_iter().flatten().map(field).collect()
+}
+
+/// The setting of that name, else the default.
+fn named<T: Default + serde::de::DeserializeOwned>(name: &Value) -> T {
+    serde_json::from_value(name.clone()).unwrap_or_default()
 }
 
 /// The fields of a case, or the built-in ones.
@@ -237,10 +239,10 @@ pub(super) fn lines(chat: &Value) -> Lines {
     lines
 }
 
-pub(super) fn marks(list: &Value) -> Vec<Mark> {
+pub(super) fn marks(list: &Value) -> Vec<NoteMark> {
     let mark = |one: &Value| match one.as_str() {
-        Some(title) => Mark { title: title.to_owned(), vault: None },
-        None => Mark {
+        Some(title) => NoteMark { title: title.to_owned(), vault: None },
+        None => NoteMark {
             title: text(&one["title"]),
             vault: one["vaultSource"].as_str().map(str::to_owned),
         },

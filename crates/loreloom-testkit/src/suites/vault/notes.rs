@@ -1,12 +1,9 @@
 //! Cases about note files and single functions over text.
 
-use loreloom_core::{
-    book::SelectiveLogic,
-    vault::{Constraint, Note, clamp, extract_notes},
-};
+use loreloom_core::{book::SelectiveLogic, dialects::vault::Note, notebook::NoteCutter};
 use loreloom_formats::vault::{
-    Headings, NoteFile, NoteWarning, YamlReader, file_name, links, read_fields, read_note, split,
-    title, without_closed_blocks,
+    Constraint, Headings, NoteFile, NoteWarning, YamlReader, clamp, file_name, links, read_fields,
+    read_note, split, title, without_closed_blocks,
 };
 use serde_json::{Map, Value, json};
 
@@ -96,12 +93,12 @@ pub(super) fn fields(input: &Value) -> Value {
             json!({
                 "name": field.name,
                 "label": field.label,
-                "type": field.kind.name(),
+                "type": field.kind,
                 "multi": field.multi,
                 "gating": {
                     "enabled": field.gating.enabled,
-                    "operator": field.gating.operator.name(),
-                    "tolerance": field.gating.tolerance.name(),
+                    "operator": field.gating.operator,
+                    "tolerance": field.gating.tolerance,
                 },
                 "values": field.values,
                 "contextKey": field.context_key,
@@ -119,9 +116,17 @@ pub(super) fn safe(input: &Value) -> Value {
     })
 }
 
+/// DeepLore leaves a reply alone whose notes are all blank. A reply that streams cannot wait
+/// for that, so here blank notes are cut out too.
 pub(super) fn notepad(input: &Value) -> Value {
-    let extracted = extract_notes(&text(&input["text"]), "dle-notes");
-    json!({ "notes": extracted.notes, "cleanedMessage": extracted.reply })
+    let reply = text(&input["text"]);
+    let mut cutter = NoteCutter::new("dle-notes");
+    let shown = cutter.push(&reply) + &cutter.finish();
+    let notes: Vec<&str> = cutter.notes().collect();
+    if notes.is_empty() {
+        return json!({ "notes": null, "cleanedMessage": reply });
+    }
+    json!({ "notes": notes.join("\n"), "cleanedMessage": shown })
 }
 
 pub(super) fn settings(input: &Value) -> Value {

@@ -1,9 +1,9 @@
 //! Cases about the selecting model, several vaults, and what is odd about one.
 
-use loreloom_core::vault::{
-    Confidence, Conflict, FieldDefinition, Issue, IssueKind, ManifestStyle, ManifestWords, Note,
-    SummaryMode, VaultState, changes, cluster, cluster_manifest, duplicates, inspect, join,
-    manifest, normalise_strictly, parse_reply, similar_title,
+use loreloom_core::dialects::vault::{
+    Conflict, FieldDefinition, Issue, IssueKind, ManifestStyle, ManifestWords, Note, SummaryMode,
+    VaultState, changes, cluster, cluster_manifest, duplicates, inspect, join, manifest,
+    normalise_strictly, parse_reply, similar_title,
 };
 use serde_json::{Map, Value, json};
 
@@ -59,18 +59,13 @@ pub(super) fn manifest_of(input: &Value) -> Value {
 
 pub(super) fn reply(input: &Value) -> Value {
     let parsed = parse_reply(&text(&input["text"]));
-    let confidence = |confidence: Confidence| match confidence {
-        Confidence::High => "high",
-        Confidence::Medium => "medium",
-        Confidence::Low => "low",
-    };
     let normalised: Option<Vec<Value>> = parsed.as_deref().map(|list| {
         let choices = normalise_strictly(list, "AI search").into_iter();
         choices
             .map(|choice| {
                 json!({
                     "title": choice.title,
-                    "confidence": confidence(choice.confidence),
+                    "confidence": choice.confidence.as_str(),
                     "reason": choice.reason,
                 })
             })

@@ -1,13 +1,14 @@
 //! Cases about single stages.
 
 use loreloom_core::{
-    units::Depth,
-    vault::{
-        Exempt, Fitted, Logged, Operator, Pick, Record, Seat, Stopped, Vault, VaultState,
-        apply_marks, filter_by_folder, fit, gate_by_context, gate_by_relations, hash_of, hold_back,
-        position_of, role_of, strip_repeated, truncate::shorten,
+    dialects::vault::{
+        Divided, Fitted, Logged, Operator, Pick, Record, Seat, Vault, VaultGates, VaultRules,
+        VaultState, apply_marks, fit, hash_of,
     },
+    shorten::shorten,
+    units::Depth,
 };
+use loreloom_formats::vault::{position_of, role_of};
 use serde_json::{Map, Value, json};
 
 use super::input::{
@@ -37,13 +38,13 @@ impl Stage {
         Self { vault, picks }
     }
 
-    fn exempt(&self, input: &Value) -> Exempt<'_> {
-        let bootstrapping = input["bootstrapActive"] != Value::Bool(false);
+    fn gates<'a>(&'a self, input: &Value, rules: &'a VaultRules) -> VaultGates<'a> {
+        let is_new_chat = input["bootstrapActive"] != Value::Bool(false);
         let pins = marks(&input["pins"]);
-        Exempt::among(&self.vault, self.vault.entries(), &pins, bootstrapping, &rules(input))
+        VaultGates::new(&self.vault, rules, self.vault.entries(), &pins, is_new_chat)
     }
 
-    fn kept(&self, (kept, stopped): (Vec<Pick>, Vec<Stopped>)) -> Value {
+    fn kept(&self, (kept, stopped): Divided) -> Value {
         json!({
             "kept": titles(&self.vault, kept.iter().map(|pick| pick.ix)),
             "removed": titles(&self.vault, stopped.iter().map(|one| one.ix)),
@@ -61,13 +62,10 @@ pub(super) fn pins(input: &Value) -> Value {
     for pick in pinned.iter().filter(is_new) {
         matched_by.insert(vault.note(pick.ix).title.clone(), Value::from("(pinned)"));
     }
-    let exempt = stage.exempt(input);
-    let exempt: Vec<&str> = vault
-        .entries()
-        .map(|ix| vault.id(ix))
-        .filter(|id| exempt.contains(id))
-        .map(loreloom_core::ids::EntryId::as_str)
-        .collect();
+    let rules = rules(input);
+    let gates = stage.gates(input, &rules);
+    let exempt = vault.entries().filter(|ix| gates.exempts(*ix));
+    let exempt: Vec<&str> = exempt.map(|ix| vault.id(ix).as_str()).collect();
     let (result, _) = apply_marks(vault, stage.picks.clone(), &pins, &blocks);
     let shown = |pick: &Pick| {
         json!({
@@ -84,15 +82,15 @@ pub(super) fn pins(input: &Value) -> Value {
 pub(super) fn context(input: &Value) -> Value {
     let stage = Stage::of(input);
     let scene = input["context"].as_object().cloned().unwrap_or_default();
-    let exempt = stage.exempt(input);
-    let picks = stage.picks.clone();
-    stage.kept(gate_by_context(&stage.vault, picks, &scene, &fields(input), &exempt, &rules(input)))
+    let rules = rules(input);
+    let gates = stage.gates(input, &rules);
+    stage.kept(gates.by_context(stage.picks.clone(), &scene, &fields(input)))
 }
 
 pub(super) fn operators(input: &Value) -> Value {
     let holds = |case: &Value| {
-        let operator = case["op"].as_str().and_then(Operator::named);
-        operator.is_none_or(|operator| operator.holds(case.get("entry"), case.get("active")))
+        let operator = serde_json::from_value::<Operator>(case["op"].clone());
+        operator.map_or(true, |operator| operator.holds(case.get("entry"), case.get("active")))
     };
     let cases = input["cases"].as_array().into_iter().flatten();
     json!({ "results": cases.map(holds).collect::<Vec<bool>>() })
@@ -100,10 +98,9 @@ pub(super) fn operators(input: &Value) -> Value {
 
 pub(super) fn folders(input: &Value) -> Value {
     let stage = Stage::of(input);
-    let exempt = stage.exempt(input);
-    let chosen = texts(&input["folders"]);
-    let picks = stage.picks.clone();
-    let (kept, _) = filter_by_folder(&stage.vault, picks, &chosen, &exempt, &rules(input));
+    let rules = rules(input);
+    let gates = stage.gates(input, &rules);
+    let (kept, _) = gates.by_folder(stage.picks.clone(), &texts(&input["folders"]));
     json!({ "kept": titles(&stage.vault, kept.iter().map(|pick| pick.ix)) })
 }
 
@@ -119,16 +116,15 @@ pub(super) fn reinjection(input: &Value) -> Value {
     for (id, generation) in input["history"].as_object().into_iter().flatten() {
         state.history.insert(id.as_str().into(), generation.as_u64().unwrap_or_default());
     }
-    let exempt = stage.exempt(input);
-    let (kept, _) = hold_back(&stage.vault, stage.picks.clone(), &state, &exempt, &rules);
+    let gates = stage.gates(input, &rules);
+    let (kept, _) = gates.by_history(stage.picks.clone(), &state);
     json!({ "kept": titles(&stage.vault, kept.iter().map(|pick| pick.ix)) })
 }
 
 pub(super) fn relations(input: &Value) -> Value {
     let stage = Stage::of(input);
-    let exempt = stage.exempt(input);
-    let gated = gate_by_relations(&stage.vault, stage.picks.clone(), &exempt, &rules(input));
-    stage.kept((gated.kept, gated.stopped))
+    let rules = rules(input);
+    stage.kept(stage.gates(input, &rules).by_relations(stage.picks.clone()))
 }
 
 pub(super) fn strip(input: &Value) -> Value {
@@ -143,7 +139,7 @@ pub(super) fn strip(input: &Value) -> Value {
             vault: if rules.quirks.log_ignores_vault { String::new() } else { vault },
             title: text(&one["title"]),
             position: position_of(number("pos")).unwrap_or_default(),
-            depth: loreloom_core::vault::depth_of(number("depth")),
+            depth: loreloom_core::dialects::vault::depth_of(number("depth")),
             role: role_of(number("role")).unwrap_or_default(),
             hash: hash_of(&text(&one["contentHash"])),
         }
@@ -153,8 +149,7 @@ pub(super) fn strip(input: &Value) -> Value {
         notes: one["entries"].as_array().into_iter().flatten().map(logged).collect(),
     };
     let log: Vec<Record> = input["log"].as_array().into_iter().flatten().map(record).collect();
-    let exempt = stage.exempt(input);
-    let (kept, _) = strip_repeated(&stage.vault, stage.picks.clone(), &log, &exempt, &rules);
+    let (kept, _) = stage.gates(input, &rules).by_log(stage.picks.clone(), &log);
     let hashes: Map<String, Value> = input["entries"]
         .as_array()
         .into_iter()
@@ -195,7 +190,7 @@ pub(super) fn groups(fitted: &Fitted) -> Vec<Value> {
         Seat::Slot(_) => (0, Depth(0)),
         Seat::Outlet { .. } => (-1, Depth(0)),
     };
-    let group = |group: loreloom_core::vault::Group| {
+    let group = |group: loreloom_core::dialects::vault::Group| {
         let (position, depth) = numbers(&group.seat);
         json!({
             "text": group.text, "position": position, "depth": depth,

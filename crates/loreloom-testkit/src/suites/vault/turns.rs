@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use loreloom_core::{
-    ids::EntryId,
-    vault::{
-        FittedNote, Note, Scene, Stopped, Vault, VaultCache, VaultReport, VaultRules, VaultState,
-        weave,
+    dialects::vault::{
+        FittedNote, Note, Stopped, Vault, VaultCache, VaultReport, VaultRules, VaultState,
+        VaultTurn, find,
     },
+    ids::EntryId,
+    turn::VaultContext,
 };
 use serde_json::{Map, Value, json};
 
@@ -74,19 +75,24 @@ pub(super) fn pipeline(input: &Value) -> Value {
     let mut state = VaultState::default();
     let mut generations = Vec::new();
     for generation in input["generations"].as_array().into_iter().flatten() {
+        if generation.get("rng").is_some() {
+            dice = Rolls::of(generation);
+        }
         let lines = lines(&generation["chat"]);
-        let context = generation["context"].as_object().cloned().unwrap_or_default();
-        let scene = Scene {
-            lines: &lines,
-            character: generation["character"].as_str().or(input["character"].as_str()),
-            context: &context,
-            fields: &fields,
-            folders: &texts(&generation["folders"]),
-            pins: &marks(&generation["pins"]),
-            blocks: &marks(&generation["blocks"]),
+        let context = VaultContext {
+            context: generation["context"].as_object().cloned().unwrap_or_default(),
+            folders: texts(&generation["folders"]),
+            pins: marks(&generation["pins"]),
+            blocks: marks(&generation["blocks"]),
         };
-        let instruments: (&mut dyn loreloom_core::dice::Dice, _) = (&mut dice, &mut cache);
-        let report = weave(&vault, scene, &state, &rules, &Quarters, instruments);
+        let turn = VaultTurn {
+            fields: &fields,
+            character: generation["character"].as_str().or(input["character"].as_str()),
+            ..VaultTurn::new(&vault, &rules, &state, &lines, &context)
+        };
+        let matches = find(turn, &mut dice, &mut cache);
+        let picks = matches.picks.clone();
+        let report = turn.decide(matches, picks, (&Quarters, &mut cache));
         generations.push(told(&vault, &report, &rules));
         state = report.state;
     }
@@ -94,8 +100,9 @@ pub(super) fn pipeline(input: &Value) -> Value {
 }
 
 fn told(vault: &Vault, report: &VaultReport, rules: &VaultRules) -> Value {
-    let picks =
-        |picks: &[loreloom_core::vault::Pick]| titles(vault, picks.iter().map(|pick| pick.ix));
+    let picks = |picks: &[loreloom_core::dialects::vault::Pick]| {
+        titles(vault, picks.iter().map(|pick| pick.ix))
+    };
     let stopped = |list: &[Stopped]| titles(vault, list.iter().map(|one| one.ix));
     let injected = |note: &FittedNote| {
         json!({

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use loreloom_core::{
     book::{Book, Entry},
     chat::{GenerationType, Path, Role},
+    dialects::worldinfo::{self, Quirks, Scan, Strategy, WorldInfoRules},
     dice::{Dice, Roll},
+    engine::{DEFAULT_DEPTH, EngineInput},
     ids::{ChatId, EntryId},
-    library::{Attachment, EntryIx, Library, Roster, Scope},
+    library::{ActiveEntries, Attachment, EntryIx, Library, Scope},
     note::AuthorsNote,
-    regex_script::RegexScript,
+    place::Place,
     report::ScanPhase,
+    rules::Rules,
     state::StoryState,
     tokens::ByteEstimate,
     turn::{
@@ -18,7 +21,6 @@ use loreloom_core::{
         TurnInput,
     },
     units::{Depth, Tokens},
-    worldinfo::{self, Bucket, DEFAULT_DEPTH, Quirks, Scan, Strategy, WorldInfoRules},
 };
 use loreloom_formats::{ImportOptions, OddValues, import};
 use serde_json::{Map, Value, json};
@@ -73,7 +75,7 @@ impl<'input> Case<'input> {
         Ok(Library::compile(books?, &self.rules))
     }
 
-    fn roster(&self, library: &Library) -> Roster {
+    fn active_entries(&self, library: &Library) -> ActiveEntries {
         let wanted = |name: &str| match name {
             "global" => Some(Scope::Global),
             "chat" => Some(Scope::Chat),
@@ -97,13 +99,13 @@ impl<'input> Case<'input> {
                     .map(|&(book, _)| Attachment { book, scope: Scope::Character }),
             );
         }
-        Roster::new(library, &attachments, self.rules.strategy)
+        ActiveEntries::new(library, &attachments, self.rules.strategy)
     }
 
     fn turn(&mut self, turn: &Value) -> Result<Value, String> {
         self.patch(&turn["entryPatch"]);
         let library = self.library()?;
-        let roster = self.roster(&library);
+        let active = self.active_entries(&library);
         let chat = turn["chat"].as_array().ok_or("no chat")?;
         let transcript = transcript(chat, self.rules.include_names);
         let rolls = turn["rolls"].as_array().into_iter().flatten().filter_map(Value::as_f64);
@@ -133,16 +135,17 @@ impl<'input> Case<'input> {
             dice: &mut dice,
             cache: &mut TurnCache::default(),
         };
-        let scan = worldinfo::scan(
-            &library,
-            &roster,
-            &request,
-            &self.state,
-            &self.rules,
-            &mut instruments,
-        );
-        self.state = scan.state.clone();
-        let mut output = self.output(&library, &scan, &request, due.as_ref());
+        let scripts = serde_json::from_value(self.input["regexScripts"].clone());
+        let rules = Rules {
+            world_info: self.rules.clone(),
+            regex_scripts: scripts.unwrap_or_default(),
+            ..Rules::default()
+        };
+        let (state, active, turn) = (&self.state.clone(), &active, &request);
+        let input = EngineInput { library: &library, active, turn, state, rules: &rules };
+        let scan = worldinfo::scan(&input, &mut instruments);
+        self.state = scan.state().clone();
+        let mut output = self.output(&input, &scan, due.as_ref());
         output.insert("rollsUsed".to_owned(), json!(dice.used));
         output.insert(
             "rollsBeyondList".to_owned(),
@@ -189,18 +192,16 @@ impl<'input> Case<'input> {
 
     fn output(
         &self,
-        library: &Library,
+        engine_input: &EngineInput<'_>,
         scan: &Scan,
-        turn: &Turn<'_>,
         note: Option<&AuthorsNote>,
     ) -> Map<String, Value> {
-        let scripts: Vec<RegexScript> =
-            serde_json::from_value(self.input["regexScripts"].clone()).unwrap_or_default();
-        let placed = worldinfo::place(library, &scan.activated, &scripts, &turn.macros());
-        let texts = |wanted: &Bucket| -> Vec<&str> {
-            placed.iter().filter(|one| one.bucket == *wanted).map(|one| &*one.text).collect()
+        let library = engine_input.library;
+        let placed = worldinfo::place(engine_input, &scan.activated);
+        let texts = |wanted: &Place| -> Vec<&str> {
+            placed.iter().filter(|one| one.place == *wanted).map(|one| &*one.text).collect()
         };
-        let (top, bottom) = (texts(&Bucket::NoteTop), texts(&Bucket::NoteBottom));
+        let (top, bottom) = (texts(&Place::NoteTop), texts(&Place::NoteBottom));
         let activated = scan.activated.iter().map(|one| {
             let ix = library.find(&library.entry(one.ix).id).unwrap_or(one.ix);
             let world = world_of(library, ix);
@@ -209,21 +210,16 @@ impl<'input> Case<'input> {
                 None => json!({ "world": world }),
             }
         });
-        let examples = placed.iter().filter_map(|one| match one.bucket {
-            Bucket::ExamplesTop => Some(json!({ "position": 0, "content": &*one.text })),
-            Bucket::ExamplesBottom => Some(json!({ "position": 1, "content": &*one.text })),
-            Bucket::Before
-            | Bucket::After
-            | Bucket::NoteTop
-            | Bucket::NoteBottom
-            | Bucket::AtDepth(..)
-            | Bucket::Outlet(_) => None,
+        let example_places = [Place::BeforeExamples, Place::AfterExamples];
+        let examples = placed.iter().filter_map(|one| {
+            let position = example_places.iter().position(|place| *place == one.place)?;
+            Some(json!({ "position": position, "content": &*one.text }))
         });
         let stored_records = &self.input["timedWorldInfo"];
         let value = json!({
             "activated": activated.collect::<Vec<_>>(),
-            "worldInfoBefore": texts(&Bucket::Before).join("\n"),
-            "worldInfoAfter": texts(&Bucket::After).join("\n"),
+            "worldInfoBefore": texts(&Place::BeforeCharacter).join("\n"),
+            "worldInfoAfter": texts(&Place::AfterCharacter).join("\n"),
             "EMEntries": examples.collect::<Vec<_>>(),
             "WIDepthEntries": depth_groups(library, &placed),
             "ANBeforeEntries": top,
@@ -375,12 +371,12 @@ fn role_number(role: Role) -> u32 {
 
 /// Entries of one depth and role form a group. One without a depth joins the group of
 /// depth 4 if that is there already, else it opens its own.
-fn depth_groups(library: &Library, placed: &[worldinfo::Placed<'_>]) -> Vec<Value> {
+fn depth_groups(library: &Library, placed: &[worldinfo::PlacedEntry<'_>]) -> Vec<Value> {
     let mut groups: Vec<(Option<Depth>, bool, Role, Vec<&str>)> = Vec::new();
     // The walk went from the highest order down; the placed list reads the other way.
     for one in placed.iter().rev() {
-        let Bucket::AtDepth(depth, role) = one.bucket else { continue };
-        let wanted = depth.unwrap_or(DEFAULT_DEPTH);
+        let Place::AtDepth(wanted) = one.place else { continue };
+        let (depth, role) = (one.activated.entry(library).placement.depth, one.role);
         let known =
             groups.iter_mut().find(|(known, _, its, _)| *known == Some(wanted) && *its == role);
         if let Some((_, _, _, texts)) = known {
@@ -402,10 +398,10 @@ fn depth_groups(library: &Library, placed: &[worldinfo::Placed<'_>]) -> Vec<Valu
         .collect()
 }
 
-fn outlets(placed: &[worldinfo::Placed<'_>]) -> Value {
+fn outlets(placed: &[worldinfo::PlacedEntry<'_>]) -> Value {
     let mut outlets = Map::new();
     for one in placed {
-        if let Bucket::Outlet(name) = &one.bucket {
+        if let Place::Outlet(name) = &one.place {
             let texts = outlets.entry(name.clone()).or_insert_with(|| json!([]));
             if let Some(texts) = texts.as_array_mut() {
                 texts.push(json!(&*one.text));

@@ -2,9 +2,9 @@
 
 use loreloom_core::{
     book::Key,
+    dialects::worldinfo::{cyrb53, format_world_info},
     scan::JsRegex,
     tokens::{ByteEstimate, TokenCounter as _},
-    worldinfo::{cyrb53, format_world_info},
 };
 use loreloom_formats::sillytavern::convert;
 use serde_json::{Value, json};

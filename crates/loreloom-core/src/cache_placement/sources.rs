@@ -1,0 +1,76 @@
+//! Where texts come from, as the planner must know it.
+
+use super::{comes_and_goes, note_comes_and_goes};
+use crate::{
+    dialects::vault::Note,
+    digest::Hasher,
+    ids::{Digest, EntryId},
+    library::{ActiveEntries, Library},
+    place::{Injection, Provenance},
+    turn,
+};
+
+/// What the planner asks about sources.
+pub trait SourceLookup {
+    /// Whether a text must not outlive its activation.
+    fn comes_and_goes(&self, injection: &Injection) -> bool;
+
+    /// A fingerprint of what a source has to say at this turn, whether or not it is asked for;
+    /// `None` if it has nothing to say. A text that nobody asks for stands only while its source
+    /// still has the same to say: what was changed, switched off, deleted or taken out of a chat
+    /// by hand is meant to be gone.
+    fn says(&self, source: &Provenance) -> Option<Digest>;
+}
+
+/// The books and notes of a turn.
+#[derive(Clone, Copy, Debug)]
+pub struct LoreSources<'a> {
+    /// All that there are.
+    pub library: &'a Library,
+    /// Those that are active for whoever speaks.
+    pub active: &'a ActiveEntries,
+    /// What people want of the vault in this chat.
+    pub scene: &'a turn::VaultContext,
+}
+
+impl LoreSources<'_> {
+    fn note(&self, id: &EntryId) -> Option<&Note> {
+        let vault = self.library.vault()?;
+        Some(vault.note(vault.find(id)?))
+    }
+
+    fn is_wanted(&self, note: &Note) -> bool {
+        let turn::VaultContext { folders, blocks, .. } = self.scene;
+        let inside = folders.is_empty() || note.is_in_any(folders);
+        inside && !blocks.iter().any(|block| block.names(note))
+    }
+}
+
+impl SourceLookup for LoreSources<'_> {
+    fn comes_and_goes(&self, injection: &Injection) -> bool {
+        let Provenance::Lore { entry, .. } = &injection.source else { return false };
+        match self.library.find(entry) {
+            Some(ix) => comes_and_goes(self.library.entry(ix)),
+            None => self.note(entry).is_some_and(note_comes_and_goes),
+        }
+    }
+
+    fn says(&self, source: &Provenance) -> Option<Digest> {
+        // What memory and the author's note say, they say anew every turn.
+        let Provenance::Lore { entry: id, .. } = source else { return None };
+        let texts = if let Some(ix) = self.library.find(id) {
+            let entry = self.library.entry(ix);
+            let is_active = entry.activation.enabled && self.active.ranks(ix).next().is_some();
+            is_active.then_some([entry.prefix.as_str(), &entry.content, &entry.suffix])
+        } else {
+            let note = self.note(id).filter(|note| self.is_wanted(note));
+            note.map(|note| ["", note.content.as_str(), ""])
+        };
+        Some(wording(texts?))
+    }
+}
+
+/// The fingerprint of what an entry or a note says.
+pub fn wording(texts: [&str; 3]) -> Digest {
+    texts.iter().fold(Hasher::new("says"), |hasher, text| hasher.field(text.as_bytes())).finish()
+}

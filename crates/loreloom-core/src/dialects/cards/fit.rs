@@ -1,0 +1,86 @@
+//! Which active entries survive the budget: priority decides, an entry that does not fit is
+//! skipped.
+
+use std::cmp::{Ordering, Reverse};
+
+use super::{
+    compose::CardPiece,
+    pass::CardScan,
+    rules::{Overflow, Ties},
+};
+use crate::{
+    engine::budget::{Budget, BudgetRule},
+    library::EntryIx,
+    report::BudgetUse,
+    units::Tokens,
+};
+
+impl CardScan<'_> {
+    /// Drops the active entries that do not fit.
+    pub(super) fn fit(&mut self) -> Vec<BudgetUse> {
+        let active = std::mem::take(&mut self.active);
+        let (mut near, mut found): (Vec<CardPiece>, Vec<CardPiece>) =
+            active.into_iter().partition(|piece| piece.near().is_some());
+        found.sort_by(|a, b| self.by_rank(a, b));
+        let (library, cards) = (self.scanner.input.library, self.scanner.input.active.cards());
+        let books = cards.books.iter().map(|&at| &*library.books()[at]);
+        let limit = Tokens(self.rules.budget_of(books));
+        let mut uses = vec![self.take("cards", limit, found)];
+        if !near.is_empty() {
+            near.sort_by(|a, b| b.near().partial_cmp(&a.near()).unwrap_or(Ordering::Equal));
+            uses.push(self.take("cards_semantic", Tokens(self.rules.semantic_budget), near));
+        }
+        uses
+    }
+
+    /// Takes pieces in this order while they fit.
+    fn take(&mut self, pool: &str, limit: Tokens, pieces: Vec<CardPiece>) -> BudgetUse {
+        let closes = self.rules.overflow == Overflow::Strict;
+        let rule = BudgetRule { closes, names_oversized: true, ..BudgetRule::default() };
+        let mut budget = Budget::new(limit, rule);
+        for piece in pieces {
+            let free = self.terms(piece.ix).ignores_budget;
+            match if free { Ok(()) } else { budget.take(piece.cost) } {
+                Ok(()) => self.active.push(piece),
+                Err(stop) => self.stops.replace(piece.ix, stop),
+            }
+        }
+        budget.report(pool)
+    }
+
+    /// Which piece is fitted first.
+    fn by_rank(&self, a: &CardPiece, b: &CardPiece) -> Ordering {
+        let (one, other) = (self.terms(a.ix), self.terms(b.ix));
+        let later =
+            |piece: &CardPiece| self.rules.constants_first && !self.terms(piece.ix).constant;
+        (one.drop_first, later(a))
+            .cmp(&(other.drop_first, later(b)))
+            .then(other.priority.total_cmp(&one.priority))
+            .then_with(|| match self.rules.ties {
+                Ties::File => one.order.total_cmp(&other.order),
+                Ties::Id => Ordering::Equal,
+            })
+            .then_with(|| self.tie(a.ix, b.ix))
+    }
+
+    /// Which piece is first in the prompt.
+    pub(super) fn by_place(&self, a: &CardPiece, b: &CardPiece) -> Ordering {
+        let (one, other) = (self.terms(a.ix), self.terms(b.ix));
+        one.order
+            .total_cmp(&other.order)
+            .then(other.priority.total_cmp(&one.priority))
+            .then_with(|| self.tie(a.ix, b.ix))
+    }
+
+    /// File order is what authors expect; ids are random, but one engine sorts by them.
+    fn tie(&self, a: EntryIx, b: EntryIx) -> Ordering {
+        let rank = |ix: EntryIx| self.scanner.input.active.ranks(ix).next();
+        match self.rules.ties {
+            Ties::File => rank(a).cmp(&rank(b)),
+            Ties::Id => {
+                let id = |ix: EntryIx| Reverse(&self.scanner.input.library.entry(ix).id);
+                id(b).cmp(&id(a)).then(rank(a).cmp(&rank(b)))
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Where active entries go.
+
+use std::sync::Arc;
+
+use super::{
+    compose::CardPiece, decorators::InjectTarget, pass::CardScan, terms::Terms, window::Window,
+};
+use crate::{
+    book::{DepthFrom, Position},
+    engine::{
+        DEFAULT_DEPTH, EngineInput, Timing,
+        contribution::{Contribution, injection},
+        placing::PlaceRules,
+        render::{EmptiedText, rewrite},
+        verdicts::verdict,
+    },
+    library::EntryIx,
+    place::Place,
+    report::{Outcome, Stop, Warning},
+    state::StoryState,
+    turn::{Instruments, TranscriptMessage},
+    units::{Depth, Tokens},
+};
+
+/// What card books add to a turn, and the state after it. `timing` is what other dialects of
+/// this turn left.
+pub(crate) fn contribute(
+    input: &EngineInput<'_>,
+    timing: Timing,
+    instruments: &mut Instruments<'_>,
+) -> (Contribution, StoryState) {
+    let cards = input.active.cards();
+    if cards.books.is_empty() {
+        return (Contribution::default(), timing.state);
+    }
+    let window =
+        Window::new(input.turn.transcript, cards.furthest(input.turn.input.text_completion));
+    let mut scan = CardScan::new(*input, &window, timing, instruments);
+    scan.find();
+    scan.finish()
+}
+
+impl CardScan<'_> {
+    fn finish(mut self) -> (Contribution, StoryState) {
+        let EngineInput { library, active, .. } = self.scanner.input;
+        let mut pool =
+            Contribution { hide_prompts: self.hide_prompts(), ..Contribution::default() };
+        self.compose();
+        pool.budgets = self.fit();
+        pool.warnings = self.warnings();
+        let mut stopped = self.stops.take_sorted();
+        stopped.sort_by_key(|(ix, _)| active.ranks(*ix).next());
+        self.place(&mut pool);
+        let stopped = stopped.into_iter();
+        let stopped = stopped.map(|(ix, stop): (EntryIx, Stop)| (ix, Outcome::Stopped(stop)));
+        pool.verdicts.extend(stopped.map(|(ix, outcome)| verdict(library, ix, outcome)));
+        (pool, self.scanner.timing.state)
+    }
+
+    /// What active entries ask the front end to hide, whether or not their text fits.
+    fn hide_prompts(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for name in self.active.iter().flat_map(|piece| &self.terms(piece.ix).hide_prompts) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
+    /// What a person should know about the entries that were looked at.
+    fn warnings(&mut self) -> Vec<Warning> {
+        let looked_at = self.active.iter().map(|piece| piece.ix).chain(self.stops.keys());
+        let mut looked_at: Vec<EntryIx> = looked_at.collect();
+        looked_at.sort_unstable();
+        let mut warnings: Vec<Warning> = Vec::new();
+        for ix in looked_at {
+            let terms = self.terms(ix);
+            let entry = self.scanner.input.library.entry(ix).title();
+            let bad = terms.keys.bad.iter();
+            warnings.extend(
+                bad.map(|key| Warning::KeyUnusable { entry: entry.to_owned(), key: key.clone() }),
+            );
+            warnings.extend(terms.problems.iter().map(|(line, problem)| Warning::Decorator {
+                entry: entry.to_owned(),
+                line: line.clone(),
+                problem: *problem,
+            }));
+        }
+        warnings.extend(self.scanner.slow_keys());
+        warnings
+    }
+
+    /// Places the active entries in prompt order. Variables keep what those wrote that are
+    /// sent.
+    fn place(&mut self, pool: &mut Contribution) {
+        let EngineInput { library, turn, rules, .. } = self.scanner.input;
+        let mut active = std::mem::take(&mut self.active);
+        active.sort_by(|a, b| self.by_place(a, b));
+        self.scanner.timing.state.variables = std::mem::take(&mut self.unwritten);
+        for (ix, writes) in std::mem::take(&mut self.written) {
+            if active.iter().any(|one| one.ix == ix) {
+                self.scanner.timing.state.write(&writes);
+            }
+        }
+        for CardPiece { ix, cause, text, tokens, .. } in active {
+            let terms = self.terms(ix);
+            let place = if text.is_empty() { None } else { self.place_of(terms) };
+            if let Some(place) = &place {
+                let text: Arc<str> = text.into();
+                let (scripts, macros) = (&rules.regex_scripts, &self.scanner.macros);
+                let emptied = EmptiedText::MayRefill;
+                let sent = rewrite(&text, place.depth(), scripts, macros, emptied);
+                let same = Arc::ptr_eq(&sent, &text);
+                let tokens = if same { tokens } else { self.scanner.counter.count(&sent) };
+                if !sent.is_empty() {
+                    let seat = (place.clone(), terms.role);
+                    pool.injections.push(injection(library, ix, seat, sent.to_string(), tokens));
+                }
+            }
+            let keys = terms.keys.keys();
+            let trigger = cause.trigger(keys, library, |at| self.window.place(at, library, turn));
+            let outcome = Outcome::Activated { place, tokens, trigger: Box::new(trigger) };
+            pool.verdicts.push(verdict(library, ix, outcome));
+        }
+    }
+
+    fn place_of(&self, terms: &Terms) -> Option<Place> {
+        if let Some(InjectTarget::Slot(name)) = &terms.inject.target {
+            return Some(Place::Slot(name.clone()));
+        }
+        let depth = match (terms.at_tokens, &terms.position) {
+            (Some(tokens), Position::AtDepth { from }) => self.depth_in(tokens, *from),
+            _ => terms.at_depth.map_or(DEFAULT_DEPTH, Depth),
+        };
+        let rules = PlaceRules {
+            unstated: &Place::Slot(self.rules.slot.clone()),
+            slots_are_outlets: false,
+            before_description_is_after: false,
+            length: Some(self.scanner.input.turn.length()),
+        };
+        rules.place(&terms.position, depth)
+    }
+
+    /// How many messages, from the newest or the oldest, have no more than so many tokens
+    /// together: texts are put between messages, never into them.
+    fn depth_in(&self, tokens: u32, from: DepthFrom) -> Depth {
+        let mut left = Tokens(tokens);
+        let fits = |message: &&TranscriptMessage| {
+            let rest = left.checked_sub(self.scanner.counter.count(message.scan.as_str()));
+            left = rest.unwrap_or(left);
+            rest.is_some()
+        };
+        let messages = self.scanner.input.turn.transcript.messages.iter();
+        let count = match from {
+            DepthFrom::Newest => messages.rev().take_while(fits).count(),
+            DepthFrom::Oldest => messages.take_while(fits).count(),
+        };
+        Depth(u32::try_from(count).unwrap_or(u32::MAX))
+    }
+}

@@ -1,0 +1,367 @@
+//! A compiled vault: which notes a found key touches is decided once for many turns.
+
+use std::sync::{Arc, OnceLock};
+
+use rustc_hash::FxHashMap;
+
+use super::{Search, VaultRules, folding::TextFolding};
+use crate::{
+    book::is_js_space,
+    ids::EntryId,
+    library::{EntryIx, KeyIndex, spans_texts},
+    scan::{LiteralIndex, PatternId, Tallies, WordRule},
+    tokens::TokenCounter,
+    units::Tokens,
+    utf16,
+    vault_notes::{Note, NoteKind, TitleOrder, resolve_links},
+};
+
+/// Keys are used up to this length.
+const LONGEST_KEY: usize = 200;
+
+/// The notes of all vaults that may reach the model, compiled.
+#[derive(Debug)]
+pub struct Vault {
+    notes: Vec<Arc<Note>>,
+    /// Notes for people who write lore. They take part in nothing.
+    guides: Vec<Arc<Note>>,
+    ids: Vec<EntryId>,
+    compiled: Vec<CompiledNote>,
+    /// The keys and refine keys of all notes, one note after the other.
+    probes: Vec<KeyProbe>,
+    /// Keys that may lie across messages.
+    across: Vec<Box<str>>,
+    titles: FxHashMap<Box<str>, Vec<EntryIx>>,
+    by_id: FxHashMap<EntryId, EntryIx>,
+    pub(super) keys: KeyIndex,
+    pub(super) folding: TextFolding,
+    pub(super) words: WordRule,
+    /// Notes that are always in.
+    pub(super) constants: Vec<EntryIx>,
+    /// Notes that are in while the chat is new.
+    pub(super) bootstraps: Vec<EntryIx>,
+    /// Distinct scan depths that notes ask for themselves.
+    pub(super) depths: Vec<u32>,
+    /// Notes with a key that may lie across messages.
+    pub(super) spanning: Vec<EntryIx>,
+    /// What was found in the notes' own texts, filled when recursion first asks.
+    texts: Vec<OnceLock<Tallies>>,
+    /// Tokens of notes that came uncounted, and the tokenizer they were counted with.
+    counted: Vec<OnceLock<(Box<str>, Tokens)>>,
+    search: Option<Arc<Search>>,
+}
+
+/// All that a turn needs of the many notes whose key is found. It reads whole notes only of the
+/// few that have a rule of their own.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
+pub(super) struct CompiledNote {
+    /// Where its keys, its refine keys and the next note's keys begin.
+    probes: [u32; 3],
+    /// The scan depth it asks for.
+    pub(super) depth: Option<u32>,
+    /// Its place among all notes by title, then vault.
+    pub(super) rank: u32,
+    pub(super) priority: f64,
+    /// Whether it is always in.
+    pub(super) constant: bool,
+    /// Whether a found key is not enough: it has refine keys, a warmup or a chance.
+    pub(super) has_conditions: bool,
+    /// Whether it brings other notes along.
+    pub(super) cascades: bool,
+    /// Whether it takes no part in recursion, or brings nothing in.
+    pub(super) exclude_recursion: bool,
+}
+
+/// How a key is looked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum KeyProbe {
+    /// A blank key is never found.
+    Never,
+    /// The empty refine key is always found.
+    Everything,
+    /// A literal of the index.
+    Pattern { pattern: PatternId, word: bool },
+    /// A literal that may lie across messages, by its number.
+    Across { literal: u32 },
+}
+
+impl Vault {
+    /// Compiles notes under the rules that decide how their keys match. Guides are left
+    /// out: they are for people who write lore, and must never reach the model.
+    pub fn compile(notes: impl IntoIterator<Item = Note>, rules: &VaultRules) -> Self {
+        Self::of(visible(notes.into_iter().map(Arc::new)), rules, None)
+    }
+
+    /// Compiles notes, keeping what an earlier vault knows about those that did not change.
+    pub fn compile_after(
+        before: Option<&Self>,
+        notes: impl IntoIterator<Item = Arc<Note>>,
+        rules: &VaultRules,
+    ) -> Self {
+        Self::of(visible(notes), rules, before.and_then(|before| before.search.clone()))
+    }
+
+    fn of(
+        (notes, guides): (Vec<Arc<Note>>, Vec<Arc<Note>>),
+        rules: &VaultRules,
+        search: Option<Arc<Search>>,
+    ) -> Self {
+        let mut compiler = Compiler::new(rules);
+        let ranks = ranks(&notes, rules.quirks.vaults_tie);
+        let compiled: Vec<CompiledNote> = notes
+            .iter()
+            .zip(ranks)
+            .enumerate()
+            .map(|(at, (note, rank))| compiler.compile(index(at), note, rank))
+            .collect();
+        let ids: Vec<EntryId> = notes.iter().map(|note| note.id()).collect();
+        let mut titles: FxHashMap<Box<str>, Vec<EntryIx>> = FxHashMap::default();
+        let mut by_id = FxHashMap::default();
+        for (at, note) in notes.iter().enumerate() {
+            titles.entry(note.title.to_lowercase().into()).or_default().push(index(at));
+            by_id.entry(ids[at].clone()).or_insert(index(at));
+        }
+        let search = rules.fuzzy.enabled.then(|| {
+            let mut search = search.map(Arc::unwrap_or_clone).unwrap_or_default();
+            search.sync(&notes);
+            Arc::new(search)
+        });
+        let mut depths: Vec<u32> = compiled.iter().filter_map(|note| note.depth).collect();
+        depths.sort_unstable();
+        depths.dedup();
+        let having = |is: fn(&NoteKind) -> bool| -> Vec<EntryIx> {
+            (0..notes.len()).filter(|&at| is(&notes[at].kind)).map(index).collect()
+        };
+        compiler.literals.freeze();
+        Self {
+            constants: having(|kind| kind.constant),
+            bootstraps: having(|kind| kind.bootstrap),
+            texts: notes.iter().map(|_| OnceLock::new()).collect(),
+            counted: notes.iter().map(|_| OnceLock::new()).collect(),
+            notes,
+            guides,
+            ids,
+            compiled,
+            probes: compiler.probes,
+            across: compiler.across,
+            titles,
+            by_id,
+            keys: KeyIndex::build(compiler.literals, compiler.touches),
+            folding: compiler.folding,
+            words: rules.keys.words,
+            depths,
+            spanning: compiler.spanning,
+            search,
+        }
+    }
+
+    /// The notes for people who write lore.
+    pub fn guides(&self) -> impl Iterator<Item = &Note> {
+        self.guides.iter().map(|note| &**note)
+    }
+
+    /// How many notes there are.
+    pub fn len(&self) -> usize {
+        self.notes.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.notes.is_empty()
+    }
+
+    /// All notes, in order.
+    pub fn entries(&self) -> impl Iterator<Item = EntryIx> {
+        (0..self.notes.len()).map(index)
+    }
+
+    /// The note at an index.
+    pub fn note(&self, ix: EntryIx) -> &Note {
+        &self.notes[ix.0 as usize]
+    }
+
+    /// The id of a note.
+    pub fn id(&self, ix: EntryIx) -> &EntryId {
+        &self.ids[ix.0 as usize]
+    }
+
+    /// The first note with an id.
+    pub fn find(&self, id: &EntryId) -> Option<EntryIx> {
+        self.by_id.get(id).copied()
+    }
+
+    /// The notes with a title, ignoring case.
+    pub fn titled(&self, title: &str) -> &[EntryIx] {
+        self.titles.get(title.to_lowercase().as_str()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The full-text index, if the rules ask for one.
+    pub fn search(&self) -> Option<&Search> {
+        self.search.as_deref()
+    }
+
+    /// The tokens of a note's text. Large vaults are read without counting: most notes never
+    /// come up, and each that does is counted once.
+    pub fn tokens(&self, ix: EntryIx, counter: &dyn TokenCounter) -> Tokens {
+        let note = self.note(ix);
+        if note.tokens != Tokens::ZERO || note.content.is_empty() {
+            return note.tokens;
+        }
+        let count = || counter.count(&note.content);
+        let (name, tokens) =
+            self.counted[ix.0 as usize].get_or_init(|| (counter.name().into(), count()));
+        if **name == *counter.name() { *tokens } else { count() }
+    }
+
+    pub(super) fn compiled(&self, ix: EntryIx) -> &CompiledNote {
+        &self.compiled[ix.0 as usize]
+    }
+
+    /// How a note's keys are looked for.
+    pub(super) fn key_probes(&self, ix: EntryIx) -> &[KeyProbe] {
+        let [keys, refine, _] = self.compiled(ix).probes;
+        &self.probes[keys as usize..refine as usize]
+    }
+
+    /// How its refine keys are.
+    pub(super) fn refine_probes(&self, ix: EntryIx) -> &[KeyProbe] {
+        let [_, refine, end] = self.compiled(ix).probes;
+        &self.probes[refine as usize..end as usize]
+    }
+
+    /// Whether some key or refine key may lie across messages, so that texts must be joined.
+    pub(super) fn has_keys_across(&self) -> bool {
+        !self.across.is_empty()
+    }
+
+    /// A key that may lie across messages.
+    pub(super) fn across(&self, literal: u32) -> &str {
+        &self.across[literal as usize]
+    }
+
+    /// What is found in a note's own text. It never changes, so it is looked for once.
+    pub(super) fn found_in(&self, ix: EntryIx) -> &Tallies {
+        self.texts[ix.0 as usize].get_or_init(|| self.tally(&self.note(ix).content))
+    }
+
+    /// What is found in a text.
+    pub(super) fn tally(&self, text: &str) -> Tallies {
+        Tallies::count(&self.keys.literals, self.words, &self.folding.pad(text))
+    }
+}
+
+/// The notes that may reach the model, their links resolved among themselves, and guides.
+fn visible(notes: impl IntoIterator<Item = Arc<Note>>) -> (Vec<Arc<Note>>, Vec<Arc<Note>>) {
+    let (guides, mut notes): (Vec<Arc<Note>>, Vec<Arc<Note>>) =
+        notes.into_iter().partition(|note| note.kind.guide);
+    resolve_links(&mut notes);
+    (notes, guides)
+}
+
+pub(super) fn index(at: usize) -> EntryIx {
+    EntryIx(u32::try_from(at).unwrap_or(u32::MAX))
+}
+
+/// The place of each note by title, then vault unless those tie; equals share one.
+fn ranks(notes: &[Arc<Note>], vaults_tie: bool) -> Vec<u32> {
+    let order = |note: &Note| {
+        let vault = (!vaults_tie).then(|| TitleOrder::of(&note.vault));
+        (TitleOrder::of(&note.title), vault)
+    };
+    let orders: Vec<_> = notes.iter().map(|note| order(note)).collect();
+    let mut sorted: Vec<usize> = (0..notes.len()).collect();
+    sorted.sort_by(|&a, &b| orders[a].cmp(&orders[b]));
+    let mut ranks = vec![0; notes.len()];
+    let mut rank = 0;
+    for (at, &note) in sorted.iter().enumerate() {
+        if at > 0 && orders[sorted[at - 1]] != orders[note] {
+            rank += 1;
+        }
+        ranks[note] = rank;
+    }
+    ranks
+}
+
+struct Compiler {
+    folding: TextFolding,
+    whole_words: bool,
+    literals: LiteralIndex,
+    touches: Vec<(PatternId, EntryIx)>,
+    spanning: Vec<EntryIx>,
+    probes: Vec<KeyProbe>,
+    across: Vec<Box<str>>,
+}
+
+impl Compiler {
+    fn new(rules: &VaultRules) -> Self {
+        Self {
+            folding: TextFolding::of(rules),
+            whole_words: rules.keys.whole_words,
+            literals: LiteralIndex::default(),
+            touches: Vec::new(),
+            spanning: Vec::new(),
+            probes: Vec::new(),
+            across: Vec::new(),
+        }
+    }
+
+    fn compile(&mut self, ix: EntryIx, note: &Note, rank: u32) -> CompiledNote {
+        let keys = self.probes.len();
+        for key in &note.keys {
+            let probe = match utf16::cut(key, LONGEST_KEY) {
+                key if key.trim_matches(is_js_space).is_empty() => KeyProbe::Never,
+                key => self.probe(key),
+            };
+            self.probes.push(probe);
+            match probe {
+                KeyProbe::Pattern { pattern, .. } => self.touches.push((pattern, ix)),
+                KeyProbe::Across { .. } if self.spanning.last() != Some(&ix) => {
+                    self.spanning.push(ix);
+                }
+                KeyProbe::Across { .. } | KeyProbe::Never | KeyProbe::Everything => {}
+            }
+        }
+        let refine = self.probes.len();
+        for key in &note.refine.keys {
+            let probe = self.probe(key);
+            self.probes.push(probe);
+        }
+        let probes = [keys, refine, self.probes.len()].map(|at| index(at).0);
+        CompiledNote {
+            probes,
+            depth: note.scan_depth.map(messages),
+            rank,
+            priority: note.priority,
+            constant: note.kind.constant,
+            has_conditions: probes[2] > probes[1]
+                || note.warmup.is_some()
+                || note.probability.is_some(),
+            cascades: !note.relations.cascade.is_empty(),
+            exclude_recursion: note.exclude_recursion,
+        }
+    }
+
+    fn probe(&mut self, key: &str) -> KeyProbe {
+        let literal = self.folding.apply(key);
+        if literal.is_empty() {
+            KeyProbe::Everything
+        } else if spans_texts(&literal) {
+            self.across.push(literal.into());
+            KeyProbe::Across { literal: index(self.across.len() - 1).0 }
+        } else {
+            let word = self.whole_words && !literal.contains(is_js_space);
+            KeyProbe::Pattern { pattern: self.literals.insert(&literal), word }
+        }
+    }
+}
+
+/// A scan depth as a number of messages: cut to whole ones, none below 0.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the cast saturates, which is what is wanted"
+)]
+fn messages(depth: f64) -> u32 {
+    depth as u32
+}

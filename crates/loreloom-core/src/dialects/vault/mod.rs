@@ -1,0 +1,53 @@
+//! Vaults: lore as a folder of Markdown notes, in DeepLore's manner.
+//!
+//! A [`Vault`] is compiled once and shared. A turn has two steps: [`find`] matches the notes, and
+//! [`VaultTurn::decide`] gates and fits what was selected of them. A caller with a selecting
+//! model asks it in between.
+//!
+//! `deeplore-2.x` ([`VaultRules::deeplore_2`]) is the recorded behaviour. Our own default differs
+//! only where a peer's defect would lose lore, leak it or make it flicker.
+
+mod compile;
+mod evidence;
+mod fit;
+mod folding;
+mod gates;
+mod lines;
+mod marks;
+mod matching;
+mod order;
+mod picks;
+mod pipeline;
+mod reach;
+mod rules;
+mod search;
+mod select;
+mod state;
+#[cfg(test)]
+mod tests;
+mod windows;
+
+pub(crate) use self::fit::escape;
+pub use self::{
+    compile::Vault,
+    fit::{Fitted, FittedNote, Group, Seat, fit},
+    gates::VaultGates,
+    lines::{Lines, VaultLine},
+    marks::{NoteMark, apply_marks},
+    matching::{FoundKeys, FuzzyUse, Matches, count_keys, find},
+    picks::{Divided, Pick, Stopped},
+    pipeline::{VaultReport, VaultTurn},
+    reach::judge_untouched,
+    rules::{
+        BudgetRules, ExcludedNotes, FuzzyRules, KeyRules, OrderRules, OversizedFirst,
+        PlacementRules, RecursionRules, RepetitionRules, TEMPLATE, VaultQuirks, VaultRules,
+    },
+    search::{NoteHit, Search},
+    select::{
+        OnFailure, OnNothing, SelectFrom, SelectionRules, Threshold, candidates, fallback, select,
+    },
+    state::{Logged, Record, VaultDelta, VaultState},
+    windows::{VaultCache, VaultStage},
+};
+// A vault's notes and their selection are modules of their own; callers use both with it.
+pub use crate::{note_selection::*, vault_notes::*};

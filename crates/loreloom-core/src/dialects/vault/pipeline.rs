@@ -1,0 +1,190 @@
+//! One turn of a vault: match, select, gate, fit.
+
+use super::{
+    Fitted, Lines, Matches, Pick, SelectionRules, Stopped, Vault, VaultCache, VaultGates,
+    VaultRules, VaultState, apply_marks, candidates, evidence::Evidence, fit, lines::VaultLine,
+    order::sort_picks, picks::Divided,
+};
+use crate::{
+    library::EntryIx,
+    report::{Outcome, Stop, Verdict},
+    tokens::TokenCounter,
+    turn::VaultContext,
+    vault_notes::FieldDefinition,
+};
+
+/// What a turn is decided from.
+#[derive(Clone, Copy, Debug)]
+pub struct VaultTurn<'a> {
+    /// The notes.
+    pub vault: &'a Vault,
+    /// The rules.
+    pub rules: &'a VaultRules,
+    /// The vault's fields.
+    pub fields: &'a [FieldDefinition],
+    /// The state before the turn.
+    pub state: &'a VaultState,
+    /// The chat.
+    pub lines: &'a Lines,
+    /// The character who speaks next.
+    pub character: Option<&'a str>,
+    /// Context, folders, pins and blocks.
+    pub context: &'a VaultContext,
+}
+
+/// What a turn decided, stage by stage.
+#[derive(Clone, Debug)]
+pub struct VaultReport {
+    /// What the chat brought in.
+    pub matches: Matches,
+    /// Notes after context, folders, pins and blocks.
+    pub in_scene: Vec<Pick>,
+    /// Notes after the re-injection cooldown.
+    pub rested: Vec<Pick>,
+    /// Notes that requires and excludes stopped.
+    pub gated: Vec<Stopped>,
+    /// Notes that the injection log stopped, if the rules use it.
+    pub stripped: Vec<Stopped>,
+    /// What fits.
+    pub fitted: Fitted,
+    /// The state after the turn.
+    pub state: VaultState,
+    /// A verdict for every note that something touched.
+    pub verdicts: Vec<Verdict>,
+}
+
+impl<'a> VaultTurn<'a> {
+    /// A turn without fields and a character.
+    pub fn new(
+        vault: &'a Vault,
+        rules: &'a VaultRules,
+        state: &'a VaultState,
+        lines: &'a Lines,
+        context: &'a VaultContext,
+    ) -> Self {
+        Self { vault, rules, fields: &[], state, lines, character: None, context }
+    }
+
+    /// Whether the chat is new.
+    pub fn is_new_chat(&self) -> bool {
+        self.rules.is_new_chat(self.lines.len())
+    }
+
+    /// The scanned messages among the newest `depth` ones, oldest first.
+    pub(super) fn window(&self, depth: u32) -> Vec<&'a VaultLine> {
+        self.lines.window(depth, self.rules.quirks.hidden_use_depth)
+    }
+
+    /// The scan depth of a note.
+    pub(super) fn depth_of(&self, ix: EntryIx) -> u32 {
+        self.vault.compiled(ix).depth.unwrap_or(self.rules.keys.depth)
+    }
+
+    fn gates(&self, notes: impl IntoIterator<Item = EntryIx>) -> VaultGates<'a> {
+        VaultGates::new(self.vault, self.rules, notes, &self.context.pins, self.is_new_chat())
+    }
+
+    /// All that a selecting model could choose from, and of those what the context, folders and
+    /// blocks would not stop: only that need be shown to it.
+    pub fn candidates(&self, matches: &Matches, rules: &SelectionRules) -> (Vec<Pick>, Vec<Pick>) {
+        let (vault, context) = (self.vault, self.context);
+        let all = candidates(vault, matches, rules);
+        let gates = self.gates(all.iter().map(|pick| pick.ix));
+        let (open, _) = gates.by_context(all.clone(), &context.context, self.fields);
+        let (mut open, _) = gates.by_folder(open, &context.folders);
+        open.retain(|pick| !context.blocks.iter().any(|block| block.names(vault.note(pick.ix))));
+        (all, open)
+    }
+
+    /// Decides the turn from what the chat brought in and what was selected of it.
+    pub fn decide(
+        self,
+        matches: Matches,
+        selected: Vec<Pick>,
+        (counter, cache): (&dyn TokenCounter, &mut VaultCache),
+    ) -> VaultReport {
+        let Self { vault, rules, fields, state, context, .. } = self;
+        let mut out = Stops { stopped: matches.stopped.clone(), cache };
+        let is_selected = |pick: &&Pick| selected.iter().any(|one| one.ix == pick.ix);
+        let left_out = matches.picks.iter().filter(|pick| !is_selected(pick));
+        let left_out: Vec<Stopped> =
+            left_out.map(|pick| Stopped { ix: pick.ix, stop: Stop::NotSelected }).collect();
+        let selected = out.after("selection", (selected, left_out));
+        let gates = self.gates(selected.iter().map(|pick| pick.ix));
+        let picks = out.note(gates.by_context(selected, &context.context, fields));
+        let mut picks = out.after("scene and folders", gates.by_folder(picks, &context.folders));
+        sort_picks(vault, &mut picks, rules);
+
+        // Pins bring in notes that nothing else did, so these gates are for the whole vault.
+        let gates = self.gates(vault.entries());
+        let picks = out.note(apply_marks(vault, picks, &context.pins, &context.blocks));
+        let marked = gates.by_context(picks, &context.context, fields);
+        let in_scene = out.after("pins and blocks", marked);
+        let rested = out.after("re-injection cooldown", gates.by_history(in_scene.clone(), state));
+        let (picks, gated) = gates.by_relations(rested.clone());
+        let picks = out.after("requires and excludes", (picks, gated.clone()));
+        let (picks, stripped) = if rules.repetition.strip {
+            gates.by_log(picks, &state.log)
+        } else {
+            (picks, Vec::new())
+        };
+        let picks = out.after("repeated texts", (picks, stripped.clone()));
+        let fitted = fit(vault, &picks, rules, counter);
+        let Stops { mut stopped, cache } = out;
+        stopped.extend(fitted.stopped.iter().cloned());
+        cache.report("budget", fitted.notes.len());
+        let evidence = Evidence { turn: self, picks: &matches.picks };
+        let verdicts = verdicts(evidence, &picks, &fitted, &stopped, cache);
+        let state = state.after(vault, &fitted.notes, rules);
+        VaultReport { matches, in_scene, rested, gated, stripped, fitted, state, verdicts }
+    }
+}
+
+/// The notes that stages stopped so far.
+struct Stops<'a> {
+    stopped: Vec<Stopped>,
+    cache: &'a mut VaultCache,
+}
+
+impl Stops<'_> {
+    fn note(&mut self, (picks, stopped): Divided) -> Vec<Pick> {
+        self.stopped.extend(stopped);
+        picks
+    }
+
+    /// The same at the end of a stage.
+    fn after(&mut self, stage: &'static str, divided: Divided) -> Vec<Pick> {
+        let picks = self.note(divided);
+        self.cache.report(stage, picks.len());
+        picks
+    }
+}
+
+/// The verdicts of a turn: notes that went in, then stopped ones.
+fn verdicts(
+    evidence: Evidence<'_>,
+    picks: &[Pick],
+    fitted: &Fitted,
+    stopped: &[Stopped],
+    cache: &mut VaultCache,
+) -> Vec<Verdict> {
+    let vault = evidence.turn.vault;
+    let mut verdicts = Vec::new();
+    let mut is_decided = vec![false; vault.len()];
+    for note in &fitted.notes {
+        is_decided[note.ix.0 as usize] = true;
+        if let Some(pick) = picks.iter().find(|pick| pick.ix == note.ix) {
+            let place = Some(note.seat.place());
+            let trigger = Box::new(evidence.trigger(pick, cache));
+            let outcome = Outcome::Activated { place, tokens: note.tokens, trigger };
+            verdicts.push(vault.note(note.ix).verdict(outcome));
+        }
+    }
+    // The last stop decides: later stages overruled earlier ones.
+    for one in stopped.iter().rev() {
+        if !std::mem::replace(&mut is_decided[one.ix.0 as usize], true) {
+            verdicts.push(vault.note(one.ix).verdict(Outcome::Stopped(one.stop.clone())));
+        }
+    }
+    verdicts
+}

@@ -1,0 +1,89 @@
+//! Why nothing touched a note: it has no keys, or the chat has none of them in reach.
+
+use rustc_hash::FxHashMap;
+
+use super::{VaultCache, VaultTurn, compile::KeyProbe};
+use crate::{library::EntryIx, report::Stop, scan::PatternId};
+
+/// How many messages back a near miss is looked for.
+const FARTHEST: u32 = 200;
+
+/// The rule that kept out each of these notes, which nothing touched in the turn. Looks further
+/// back than the turn did, to tell a near miss from a miss.
+pub fn judge_untouched(turn: VaultTurn<'_>, open: &[EntryIx], cache: &mut VaultCache) -> Vec<Stop> {
+    let VaultTurn { vault, rules, .. } = turn;
+    let length = u32::try_from(turn.lines.len()).unwrap_or(u32::MAX);
+    let mut newest: FxHashMap<(PatternId, bool), u32> = FxHashMap::default();
+    for (back, line) in (0..).zip(turn.window(FARTHEST).into_iter().rev()) {
+        let hidden = rules.quirks.hidden_use_depth;
+        let back = if hidden { length.saturating_sub(line.index + 1) } else { back };
+        for tally in &*cache.of(vault, &line.scan) {
+            newest.entry((tally.pattern, false)).or_insert(back);
+            if tally.word > 0 {
+                newest.entry((tally.pattern, true)).or_insert(back);
+            }
+        }
+    }
+    let judge = |&ix: &EntryIx| {
+        let (note, compiled) = (vault.note(ix), vault.compiled(ix));
+        if note.keys.iter().all(|key| key.trim().is_empty()) {
+            return Stop::NoKeys;
+        }
+        // A scan depth of 0 in the rules also turns off the depths of single notes.
+        let own = compiled.depth.filter(|_| rules.keys.depth > 0);
+        let depth = own.unwrap_or(rules.keys.depth);
+        let said = note.keys.iter().zip(vault.key_probes(ix)).filter_map(|(key, probe)| {
+            let KeyProbe::Pattern { pattern, word } = probe else { return None };
+            Some((*newest.get(&(*pattern, *word))?, key))
+        });
+        match said.min_by_key(|(back, _)| *back) {
+            Some((distance, key)) if distance >= depth => {
+                Stop::out_of_reach(key.as_str(), distance, depth)
+            }
+            Some(_) | None => Stop::NoKeyFound,
+        }
+    };
+    open.iter().map(judge).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        dialects::vault::{Lines, Vault, VaultRules, VaultState},
+        turn::VaultContext,
+        vault_notes::Note,
+    };
+
+    #[test]
+    fn a_note_that_came_up_too_long_ago_says_how_long() {
+        let note = |title: &str, keys: &[&str]| {
+            let mut note = Note::new("", title, title);
+            note.keys = keys.iter().map(|key| (*key).to_owned()).collect();
+            note
+        };
+        let mut deep = note("Deep", &["tower"]);
+        deep.scan_depth = Some(0.0);
+        let notes =
+            [note("None", &[" "]), note("Never", &["rope"]), note("Far", &["bell", "tower"]), deep];
+        let mut rules = VaultRules::default();
+        rules.keys.depth = 1;
+        let vault = Vault::compile(notes, &rules);
+        let mut lines = Lines::default();
+        for text in ["the bell", "the tower", "hush", "nothing"] {
+            lines.push("Ann", text, true, text != "hush");
+        }
+        let open: Vec<EntryIx> = vault.entries().collect();
+        let far = |distance, depth| Stop::out_of_reach("tower", distance, depth);
+        let (state, context) = (VaultState::default(), VaultContext::default());
+        let judge = |rules: &VaultRules| {
+            let turn = VaultTurn::new(&vault, rules, &state, &lines, &context);
+            judge_untouched(turn, &open, &mut VaultCache::default())
+        };
+        let stops = judge(&rules);
+        assert_eq!(stops, [Stop::NoKeys, Stop::NoKeyFound, far(1, 1), far(1, 0)]);
+        rules.quirks.hidden_use_depth = true;
+        let stops = judge(&rules);
+        assert_eq!(stops[2], far(2, 1), "hidden messages use up the depth");
+    }
+}

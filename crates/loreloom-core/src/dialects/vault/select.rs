@@ -1,0 +1,258 @@
+//! Notes that a selecting model chooses, between matching and the gates.
+//!
+//! The engine calls no model: it lists the candidates, the caller asks, and the answer becomes
+//! picks here. A model that fails or chooses nothing has a rule of its own, so a broken
+//! connection never silently changes the story.
+
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+
+use super::{Matches, Pick, Vault, VaultTurn, order::sort_picks};
+use crate::{
+    library::EntryIx,
+    note_selection::{Confidence, NoteChoice, closest_title},
+    report::{Fallback, Reason},
+};
+
+/// How a selecting model takes part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SelectionRules {
+    /// What it chooses from.
+    pub from: SelectFrom,
+    /// How sure it must be.
+    pub confidence: Threshold,
+    /// What happens when it fails.
+    pub on_failure: OnFailure,
+    /// What happens when it chooses nothing.
+    pub on_nothing: OnNothing,
+}
+
+/// What a selecting model chooses from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SelectFrom {
+    /// What the chat brought in, and what those notes link to.
+    #[default]
+    Matches,
+    /// The whole vault.
+    Vault,
+}
+
+/// How sure the selecting model must be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Threshold {
+    /// In any case.
+    #[default]
+    Low,
+    /// At least somewhat.
+    Medium,
+    /// Very.
+    High,
+}
+
+/// What happens when the selecting model fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFailure {
+    /// What it was to narrow down goes on, most important first: the whole vault, or what the
+    /// chat brought in. Notes that are merely linked to wait for a model to want them.
+    #[default]
+    Unfiltered,
+    /// All it was to choose from goes on, linked notes too.
+    Candidates,
+    /// What the chat brought in goes on.
+    Matches,
+    /// Only constants.
+    Constants,
+    /// Only constants and notes for new chats.
+    Forced,
+    /// Nothing.
+    Nothing,
+}
+
+/// What happens when the selecting model chooses nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnNothing {
+    /// Only constants.
+    #[default]
+    Constants,
+    /// Constants and notes for new chats.
+    Forced,
+    /// What the chat brought in.
+    Matches,
+    /// Nothing.
+    Nothing,
+}
+
+/// The rule that decides in the model's place, if one does; `None` is a model that failed.
+pub fn fallback(answer: Option<&[NoteChoice]>, rules: &SelectionRules) -> Option<Fallback> {
+    match answer {
+        None => Some(match rules.on_failure {
+            OnFailure::Unfiltered => match rules.from {
+                SelectFrom::Vault => Fallback::Candidates,
+                SelectFrom::Matches => Fallback::Matches,
+            },
+            OnFailure::Candidates => Fallback::Candidates,
+            OnFailure::Matches => Fallback::Matches,
+            OnFailure::Constants => Fallback::Constants,
+            OnFailure::Forced => Fallback::Forced,
+            OnFailure::Nothing => Fallback::Nothing,
+        }),
+        Some([]) => Some(match rules.on_nothing {
+            OnNothing::Constants => Fallback::Constants,
+            OnNothing::Forced => Fallback::Forced,
+            OnNothing::Matches => Fallback::Matches,
+            OnNothing::Nothing => Fallback::Nothing,
+        }),
+        Some(_) => None,
+    }
+}
+
+/// The notes to choose from, with what brought each in.
+pub fn candidates(vault: &Vault, matches: &Matches, rules: &SelectionRules) -> Vec<Pick> {
+    let mut candidates = matches.picks.clone();
+    let mut seen: FxHashSet<EntryIx> = candidates.iter().map(|pick| pick.ix).collect();
+    match rules.from {
+        SelectFrom::Vault => {
+            let rest = vault.entries().filter(|ix| !seen.contains(ix));
+            // Nothing brought it in yet: it is here to be chosen.
+            candidates.extend(rest.map(|ix| Pick::new(vault, ix, Reason::Key)));
+        }
+        SelectFrom::Matches => {
+            for pick in &matches.picks {
+                for title in &vault.note(pick.ix).relations.links {
+                    let from = vault.id(pick.ix).clone();
+                    for &ix in vault.titled(title).iter().filter(|ix| seen.insert(**ix)) {
+                        let reason = Reason::Linked { from: from.clone() };
+                        candidates.push(Pick::new(vault, ix, reason));
+                    }
+                }
+            }
+        }
+    }
+    candidates
+}
+
+/// The picks after the model answered; `None` is a model that failed. Forced notes stay,
+/// whether it chose them or not.
+pub fn select(
+    turn: VaultTurn<'_>,
+    matches: &Matches,
+    candidates: &[Pick],
+    answer: Option<&[NoteChoice]>,
+    selection: &SelectionRules,
+) -> Vec<Pick> {
+    let (vault, bootstrapping) = (turn.vault, turn.is_new_chat());
+    let forced = |with_bootstraps: bool| -> Vec<Pick> {
+        let is_forced = |pick: &&Pick| vault.note(pick.ix).is_forced(with_bootstraps);
+        matches.picks.iter().filter(is_forced).cloned().collect()
+    };
+    let mut picks = match fallback(answer, selection) {
+        Some(to @ Fallback::Candidates) => {
+            let let_in = |pick: &Pick| match (&pick.reason, pick.key) {
+                (Reason::Key, None) => Pick { reason: Reason::Fallback { to }, ..pick.clone() },
+                _ => pick.clone(),
+            };
+            candidates.iter().map(let_in).collect()
+        }
+        Some(Fallback::Matches) => matches.picks.clone(),
+        Some(Fallback::Constants) => forced(false),
+        Some(Fallback::Forced) => forced(bootstrapping),
+        Some(Fallback::Nothing) => Vec::new(),
+        None => {
+            let choices = answer.unwrap_or_default();
+            let mut picks = forced(bootstrapping);
+            let open = candidates.iter().filter(|pick| !picks.iter().any(|one| one.ix == pick.ix));
+            let open: Vec<&Pick> = open.collect();
+            picks.extend(chosen(vault, &open, choices, selection.confidence));
+            picks
+        }
+    };
+    sort_picks(vault, &mut picks, turn.rules);
+    picks
+}
+
+/// The candidates that were chosen, each once. A title that no candidate has is taken for
+/// the most similar one, if that is similar enough.
+fn chosen(
+    vault: &Vault,
+    open: &[&Pick],
+    choices: &[NoteChoice],
+    threshold: Threshold,
+) -> Vec<Pick> {
+    let least = match threshold {
+        Threshold::Low => Confidence::Low,
+        Threshold::Medium => Confidence::Medium,
+        Threshold::High => Confidence::High,
+    };
+    let title = |pick: &&&Pick| vault.note(pick.ix).title.as_str();
+    let mut picks: Vec<Pick> = Vec::new();
+    for choice in choices.iter().filter(|choice| choice.confidence >= least) {
+        let Some((meant, _)) = closest_title(&choice.title, open.iter().map(|pick| title(&pick)))
+        else {
+            continue;
+        };
+        for &pick in open.iter().filter(|pick| title(pick) == meant) {
+            if picks.iter().any(|known| known.ix == pick.ix) {
+                continue;
+            }
+            let (confidence, why) = (choice.confidence.as_str().to_owned(), choice.reason.clone());
+            let reason = Reason::Selected { confidence, why };
+            let confidence = Some(choice.confidence);
+            picks.push(Pick { reason, confidence, ..pick.clone() });
+        }
+    }
+    picks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        dialects::vault::{FuzzyUse, Lines, VaultRules, VaultState},
+        turn::VaultContext,
+        vault_notes::Note,
+    };
+
+    #[test]
+    fn what_the_model_is_surer_of_may_come_before_what_is_more_important() {
+        let note = |title: &str, priority: f64, constant: bool| {
+            let mut note = Note::new("", title, title);
+            (note.priority, note.kind.constant) = (priority, constant);
+            note
+        };
+        let mut rules = VaultRules::default();
+        let notes =
+            [note("Sure", 90.0, false), note("Doubtful", 10.0, false), note("Law", 99.0, true)];
+        let vault = Vault::compile(notes, &rules);
+        let picks: Vec<Pick> =
+            vault.entries().map(|ix| Pick::new(&vault, ix, Reason::Key)).collect();
+        let matches =
+            Matches { picks: picks.clone(), stopped: Vec::new(), fuzzy: FuzzyUse::default() };
+        let choice = |title: &str, confidence| NoteChoice {
+            title: title.to_owned(),
+            confidence,
+            reason: String::new(),
+        };
+        let choices = [choice("sure", Confidence::High), choice("Doubtful", Confidence::Low)];
+        let selection = SelectionRules::default();
+        let (state, context) = (VaultState::default(), VaultContext::default());
+        let mut lines = Lines::default();
+        for _ in 0..=rules.new_chat_threshold {
+            lines.push("Ann", "on", true, true);
+        }
+        for (by_confidence, expected) in
+            [(false, ["Doubtful", "Sure", "Law"]), (true, ["Law", "Sure", "Doubtful"])]
+        {
+            rules.order.by_confidence = by_confidence;
+            let turn = VaultTurn::new(&vault, &rules, &state, &lines, &context);
+            let chosen = select(turn, &matches, &picks, Some(&choices), &selection);
+            let titles: Vec<&str> =
+                chosen.iter().map(|pick| vault.note(pick.ix).title.as_str()).collect();
+            assert_eq!(titles, expected);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Where activated entries go: lower order first within a place.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::{Activated, pass::scan};
+use crate::{
+    book::{Book, Entry, Position},
+    chat::Role,
+    engine::{
+        DEFAULT_DEPTH, EngineInput, Timing,
+        contribution::{Contribution, injection},
+        placing::PlaceRules,
+        render::{EmptiedText, rewrite},
+        verdicts::verdict,
+    },
+    library::{EntryIx, Library},
+    macros::MacroValues,
+    place::Place,
+    regex_script::RegexScript,
+    report::Outcome,
+    sort::stable_by,
+    turn::Instruments,
+};
+
+/// An activated entry's text at its place.
+#[derive(Clone, Debug)]
+pub struct PlacedEntry<'scan> {
+    /// The place.
+    pub place: Place,
+    /// The role of the message it becomes part of.
+    pub role: Role,
+    /// The text to insert.
+    pub text: Arc<str>,
+    /// The entry.
+    pub activated: &'scan Activated,
+}
+
+/// What World Info adds to a turn, and how timed effects go on.
+pub(crate) fn contribute(
+    input: &EngineInput<'_>,
+    instruments: &mut Instruments<'_>,
+) -> (Contribution, Timing) {
+    let EngineInput { library, turn, .. } = *input;
+    let scan = scan(input, instruments);
+    let placed = place(input, &scan.activated);
+    let mut pool = Contribution { warnings: scan.warnings, ..Contribution::default() };
+    pool.budgets.extend(scan.budget);
+    let places: FxHashMap<EntryIx, &Place> =
+        placed.iter().map(|one| (one.activated.ix, &one.place)).collect();
+    for one in &scan.activated {
+        let place = places.get(&one.ix).copied().cloned();
+        let trigger = Box::new(one.trigger(library, turn));
+        let outcome = Outcome::Activated { place, tokens: one.tokens, trigger };
+        pool.verdicts.push(verdict(library, one.ix, outcome));
+    }
+    let stopped = scan.stopped.into_iter();
+    pool.verdicts.extend(stopped.map(|(ix, stop)| verdict(library, ix, Outcome::Stopped(stop))));
+    pool.injections.extend(placed.into_iter().map(|one| {
+        // Counted again only if the text changed on its way.
+        let same = Arc::ptr_eq(&one.text, one.activated.text(library));
+        let tokens = if same { one.activated.tokens } else { instruments.counter.count(&one.text) };
+        let seat = (one.place, one.role);
+        injection(library, one.activated.ix, seat, one.text.to_string(), tokens)
+    }));
+    (pool, scan.timing)
+}
+
+/// Places activated entries, in the order in which the text of each place reads.
+///
+/// Entries are walked from the highest order to the lowest and put at the front of their
+/// place, so equal orders come out last activated first; outlets are appended instead.
+///
+/// Scripts change the text on its way, before it is wrapped; a text that they empty is left
+/// out.
+pub fn place<'scan>(
+    input: &EngineInput<'_>,
+    activated: &'scan [Activated],
+) -> Vec<PlacedEntry<'scan>> {
+    let library = input.library;
+    let (scripts, macros) = (&input.rules.regex_scripts, input.turn.macros());
+    let mut walk: Vec<&Activated> = activated.iter().collect();
+    stable_by(&mut walk, |a, b| {
+        let order = |one: &Activated| one.entry(library).placement.order;
+        order(b)?.partial_cmp(&order(a)?)
+    });
+    let mut placed = Vec::with_capacity(walk.len());
+    for one in walk {
+        let Some((place, role)) = seat_of(one.entry(library), library.book(one.ix)) else {
+            continue;
+        };
+        let text = rewrite(one.text(library), place.depth(), scripts, &macros, EmptiedText::Stays);
+        if !text.is_empty() {
+            let text = match &one.wrapping {
+                Some(wrapping) => wrapping.wrap(&text).into(),
+                None => text,
+            };
+            placed.push(PlacedEntry { place, role, text, activated: one });
+        }
+    }
+    in_reading_order(placed)
+}
+
+/// Where an entry goes and in which role; `None` if nowhere.
+pub(super) fn seat_of(entry: &Entry, book: &Book) -> Option<(Place, Role)> {
+    let placement = &entry.placement;
+    let origin = book.origin.as_ref().map_or("", |origin| origin.format.as_str());
+    let after = placement.position == Position::Default && entry.unstated_is_after(origin);
+    let rules = PlaceRules {
+        unstated: if after { &Place::AfterCharacter } else { &Place::BeforeCharacter },
+        slots_are_outlets: true,
+        before_description_is_after: true,
+        length: None,
+    };
+    let place = rules.place(&placement.position, placement.depth.unwrap_or(DEFAULT_DEPTH))?;
+    let role = placement.role.filter(|_| place.depth().is_some());
+    Some((place, role.unwrap_or(Role::System)))
+}
+
+/// The text an entry is sent with, without its wrapper, if it is sent.
+pub(crate) fn sent_text(
+    library: &Library,
+    ix: EntryIx,
+    scripts: &[RegexScript],
+    macros: &MacroValues<'_>,
+) -> Arc<str> {
+    let compiled = library.compiled(ix);
+    let text = if compiled.dynamic {
+        macros.expand(&compiled.body).into()
+    } else {
+        Arc::clone(&compiled.body)
+    };
+    match seat_of(library.entry(ix), library.book(ix)) {
+        Some((place, _)) => rewrite(&text, place.depth(), scripts, macros, EmptiedText::Stays),
+        None => text,
+    }
+}
+
+/// Turns the walk into reading order: all places but outlets are filled from the front.
+fn in_reading_order(walk: Vec<PlacedEntry<'_>>) -> Vec<PlacedEntry<'_>> {
+    let (outlets, mut others): (Vec<_>, Vec<_>) =
+        walk.into_iter().partition(|placed| matches!(placed.place, Place::Outlet(_)));
+    others.reverse();
+    others.extend(outlets);
+    others
+}
+
+/// Wraps a block of lore in the front end's format: each `{0}` becomes the lore. A blank
+/// format leaves it alone.
+pub fn format_world_info(lore: &str, format: &str) -> String {
+    if lore.is_empty() {
+        String::new()
+    } else if format.trim_matches(crate::book::is_js_space).is_empty() {
+        lore.to_owned()
+    } else {
+        format.replace("{0}", lore)
+    }
+}

@@ -1,0 +1,69 @@
+//! Rendering: macros and regular expressions in the texts of entries.
+
+use std::{borrow::Cow, sync::Arc};
+
+use super::scanner::Scanner;
+use crate::{
+    dice::Roll,
+    ids::EntryId,
+    macros::{Draw, MacroValues, VariableChanges},
+    regex_script::RegexScript,
+    units::Depth,
+};
+
+impl Scanner<'_> {
+    /// An entry's text with its macros replaced, and what it writes to variables.
+    pub(crate) fn expand<'body>(
+        &mut self,
+        entry: &EntryId,
+        body: &'body str,
+    ) -> (Cow<'body, str>, VariableChanges) {
+        let mut writes = VariableChanges::default();
+        let dice = &mut *self.dice;
+        let mut roll = |draw: Draw| {
+            dice.roll(if draw.lasting {
+                Roll::Pick(entry, draw.index)
+            } else {
+                Roll::Macro(entry, draw.index)
+            })
+        };
+        let variables = &self.timing.state.variables;
+        let text = self.macros.expand_rolling(body, variables, &mut writes, &mut roll);
+        (text, writes)
+    }
+
+    /// Keeps what an entry writes to variables, for keys and texts after it.
+    pub(crate) fn write(&mut self, writes: &VariableChanges) {
+        if !writes.is_empty() {
+            self.timing.state.write(writes);
+            self.resolved.clear();
+        }
+    }
+}
+
+/// What happens to a text that a script empties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EmptiedText {
+    /// It stays empty.
+    Stays,
+    /// A later script may fill it.
+    MayRefill,
+}
+
+/// A text after the scripts that change lore. `depth` is its depth in the chat, if it has one.
+pub(crate) fn rewrite(
+    text: &Arc<str>,
+    depth: Option<Depth>,
+    scripts: &[RegexScript],
+    macros: &MacroValues<'_>,
+    emptied: EmptiedText,
+) -> Arc<str> {
+    let mut text = Arc::clone(text);
+    for script in scripts.iter().filter(|script| script.applies_to_lore(depth)) {
+        if text.is_empty() && emptied == EmptiedText::Stays {
+            break;
+        }
+        text = script.apply(&text, macros).into();
+    }
+    text
+}

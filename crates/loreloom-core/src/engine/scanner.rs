@@ -1,0 +1,92 @@
+//! What a dialect works with while it scans: the turn, its texts, and what is found in them.
+
+use rustc_hash::FxHashMap;
+
+use super::{
+    EngineInput, Timing,
+    texts::{ScanSource, TurnTexts},
+};
+use crate::{
+    book::KeyOrigin,
+    dice::Dice,
+    library::{Dialect, EntryIx, KeyMode, Probe},
+    macros::MacroValues,
+    report::{ScanPhase, Warning},
+    tokens::TokenCounter,
+    turn::Instruments,
+};
+
+/// The working state of a scan that all dialects share.
+pub(crate) struct Scanner<'a> {
+    pub(crate) input: EngineInput<'a>,
+    pub(super) dialect: Dialect,
+    pub(crate) counter: &'a dyn TokenCounter,
+    pub(crate) dice: &'a mut dyn Dice,
+    pub(crate) texts: TurnTexts<'a>,
+    pub(crate) macros: MacroValues<'a>,
+    pub(crate) timing: Timing,
+    /// Keys with macros, as they are this turn.
+    pub(super) resolved: FxHashMap<(Box<str>, KeyMode, KeyOrigin), Probe>,
+    /// Ranks to look at in the next pass.
+    live: Vec<u32>,
+    /// The pass that runs, counted from 1.
+    pub(crate) pass: u32,
+    pub(crate) phase: ScanPhase,
+}
+
+impl<'a> Scanner<'a> {
+    pub(crate) fn new(
+        input: EngineInput<'a>,
+        source: ScanSource<'a>,
+        timing: Timing,
+        instruments: &'a mut Instruments<'_>,
+    ) -> Self {
+        let Instruments { counter, dice, cache } = instruments;
+        Self {
+            input,
+            dialect: source.dialect,
+            counter: *counter,
+            dice: &mut **dice,
+            texts: TurnTexts::new(&input, source, cache),
+            macros: input.turn.macros(),
+            timing,
+            resolved: FxHashMap::default(),
+            live: Vec::new(),
+            pass: 1,
+            phase: ScanPhase::Initial,
+        }
+    }
+
+    /// Looks at these entries in the next pass, whatever the texts hold.
+    pub(crate) fn look_at(&mut self, entries: impl IntoIterator<Item = EntryIx>) {
+        let EngineInput { library, active, .. } = self.input;
+        // Entries of other dialects have ranks of their own.
+        let ours = |ix: &EntryIx| library.dialect_of(*ix) == self.dialect;
+        self.live.extend(entries.into_iter().filter(ours).flat_map(|ix| active.ranks(ix)));
+    }
+
+    /// Looks at these ranks in the next pass.
+    pub(crate) fn look_at_ranks(&mut self, ranks: impl IntoIterator<Item = u32>) {
+        self.live.extend(ranks);
+    }
+
+    /// The ranks to look at in this pass, ascending: those asked for and those whose keys were
+    /// found since the last one.
+    pub(crate) fn take_live(&mut self) -> Vec<u32> {
+        let mut live = std::mem::take(&mut self.live);
+        live.extend(self.texts.take_touched());
+        live.sort_unstable();
+        live.dedup();
+        live
+    }
+
+    /// Warnings about keys that needed more steps than allowed.
+    pub(crate) fn slow_keys(&mut self) -> Vec<Warning> {
+        let library = self.input.library;
+        let warning = |(ix, key): (EntryIx, Box<str>)| Warning::KeyTooSlow {
+            entry: library.entry(ix).title().to_owned(),
+            key: key.into(),
+        };
+        self.texts.take_too_slow().into_iter().map(warning).collect()
+    }
+}

@@ -1,0 +1,538 @@
+//! Lints of notes: rules that can never hold, unknown titles, notes that cost much.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Serialize;
+
+use super::{Note, NotePosition, Relations};
+use crate::{dialects::vault::VaultRules, rules::VaultUse, units::Tokens};
+
+/// A finding.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Issue {
+    /// The note; empty where it is about the whole vault.
+    pub title: String,
+    /// What was found.
+    #[serde(flatten)]
+    pub kind: IssueKind,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum IssueKind {
+    /// Nothing can bring it in.
+    NoKeys,
+    /// There is nothing to inject.
+    EmptyContent,
+    /// It requires a title that no note has, so it never comes in.
+    UnknownRequired {
+        /// The title.
+        title: String,
+    },
+    /// It excludes a title that no note has.
+    UnknownExcluded {
+        /// The title.
+        title: String,
+    },
+    /// It brings along a title that no note has.
+    UnknownCascade {
+        /// The title.
+        title: String,
+    },
+    /// It excludes itself.
+    ExcludesItself,
+    /// It requires and excludes the same title.
+    RequiresAndExcludes {
+        /// The title.
+        title: String,
+    },
+    /// Notes require each other in a circle: all of them come in, or none.
+    CircularRequires {
+        /// The titles, from this note round to the one before it.
+        circle: Vec<String>,
+    },
+    /// It excludes a note that is always in, so it never comes in.
+    ExcludesConstant {
+        /// The title.
+        title: String,
+    },
+    /// It excludes a note that is in while a chat is new, so until then it stays out.
+    ExcludesBootstrap {
+        /// The title.
+        title: String,
+    },
+    /// It is large.
+    Large {
+        /// How large.
+        tokens: Tokens,
+    },
+    /// A key is so short that it is found everywhere.
+    ShortKey {
+        /// The key.
+        key: String,
+    },
+    /// Others have the same key.
+    SharedKey {
+        /// The key.
+        key: String,
+        /// Their titles.
+        with: Vec<String>,
+    },
+    /// A constant never pauses.
+    CooldownOnConstant,
+    /// It has a depth or role but does not go into the chat.
+    DepthOutsideChat,
+    /// It never comes in.
+    ProbabilityZero,
+    /// Several notes have this title.
+    DuplicateTitle,
+    /// It links to titles that no note has.
+    UnknownLinks {
+        /// The titles.
+        titles: Vec<String>,
+    },
+    /// It bootstraps, and afterwards nothing can bring it in.
+    BootstrapWithoutKeys,
+    /// Texts of notes are searched for keys, and no note has any.
+    RecursionWithoutKeys,
+    /// As a seed it is large.
+    LargeSeed {
+        /// How large.
+        tokens: Tokens,
+    },
+    /// It waits for several occurrences of keys so short that they are everywhere.
+    WarmupOnShortKeys,
+    /// Its own scan depth is 0, so its keys are never looked for.
+    NeverScanned,
+    /// The selecting model gets only the beginning of its text.
+    NoSummary,
+    /// Keys are looked for in no message at all.
+    ScanDepthZero,
+    /// Hardly anything fits.
+    SmallBudget {
+        /// The budget.
+        budget: Tokens,
+    },
+    /// Constants alone use up the budget.
+    ConstantsOverBudget {
+        /// Their tokens.
+        tokens: Tokens,
+        /// The budget.
+        budget: Tokens,
+    },
+    /// A model is to choose notes, and none is named.
+    NoSelector,
+    /// A vault is read again at every turn.
+    ReadEveryTurn {
+        /// The vault.
+        vault: String,
+    },
+    /// A vault was not read for much longer than it should have been.
+    Stale {
+        /// The vault.
+        vault: String,
+        /// How old what was read is, in seconds.
+        seconds: u64,
+        /// After how many it should be read again.
+        ttl: u64,
+    },
+    /// A vault, or a file of it, could not be read when it was tried last.
+    NotRead {
+        /// The vault.
+        vault: String,
+        /// Why.
+        reason: String,
+    },
+    /// A server of notes is asked without the key that it wants.
+    NoKey {
+        /// The vault.
+        vault: String,
+    },
+    /// Something was looked for again and again and is in no note.
+    Unmet {
+        /// What.
+        query: String,
+        /// How often.
+        times: u32,
+    },
+}
+
+const SMALL_BUDGET: Tokens = Tokens(200);
+/// Keys up to this length make no warmup.
+const SHORT_WARMUP_KEY: usize = 3;
+const LARGE: Tokens = Tokens(1500);
+const LARGE_SEED: Tokens = Tokens(2000);
+/// Keys up to this length are found everywhere.
+const SHORT_KEY: usize = 2;
+
+/// How bad something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = LintSeverity))]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Worth knowing.
+    Hint,
+    /// Probably not meant.
+    Warning,
+    /// Never does what it says.
+    Error,
+}
+
+impl IssueKind {
+    /// The codes of those that are about a note.
+    pub const NOTE_CODES: [&str; 23] = [
+        "no_keys",
+        "empty_content",
+        "unknown_required",
+        "unknown_excluded",
+        "unknown_cascade",
+        "excludes_itself",
+        "requires_and_excludes",
+        "circular_requires",
+        "excludes_constant",
+        "excludes_bootstrap",
+        "large",
+        "short_key",
+        "shared_key",
+        "cooldown_on_constant",
+        "depth_outside_chat",
+        "probability_zero",
+        "duplicate_title",
+        "unknown_links",
+        "bootstrap_without_keys",
+        "large_seed",
+        "warmup_on_short_keys",
+        "never_scanned",
+        "no_summary",
+    ];
+
+    /// How bad it is.
+    pub fn severity(&self) -> Severity {
+        match self {
+            Self::UnknownRequired { .. }
+            | Self::UnknownExcluded { .. }
+            | Self::ExcludesItself
+            | Self::RequiresAndExcludes { .. }
+            | Self::ExcludesConstant { .. }
+            | Self::ConstantsOverBudget { .. }
+            | Self::NoSelector
+            | Self::NotRead { .. }
+            | Self::NoKey { .. } => Severity::Error,
+            Self::SharedKey { .. }
+            | Self::Large { .. }
+            | Self::LargeSeed { .. }
+            | Self::UnknownLinks { .. }
+            | Self::Unmet { .. }
+            | Self::NoSummary => Severity::Hint,
+            Self::NoKeys
+            | Self::EmptyContent
+            | Self::UnknownCascade { .. }
+            | Self::CircularRequires { .. }
+            | Self::ExcludesBootstrap { .. }
+            | Self::ReadEveryTurn { .. }
+            | Self::RecursionWithoutKeys
+            | Self::Stale { .. }
+            | Self::ShortKey { .. }
+            | Self::CooldownOnConstant
+            | Self::DepthOutsideChat
+            | Self::ProbabilityZero
+            | Self::DuplicateTitle
+            | Self::BootstrapWithoutKeys
+            | Self::WarmupOnShortKeys
+            | Self::NeverScanned
+            | Self::ScanDepthZero
+            | Self::SmallBudget { .. } => Severity::Warning,
+        }
+    }
+}
+
+/// Lints notes and how they are used, a selecting model included.
+pub fn inspect_use(notes: &[Note], using: &VaultUse) -> Vec<Issue> {
+    let mut issues = inspect(notes, &using.rules);
+    let about_all = |kind| Issue { title: String::new(), kind };
+    if using.rules.keys.depth == 0 && using.selection.is_none() {
+        issues.push(about_all(IssueKind::ScanDepthZero));
+    }
+    let has_keys = |note: &Note| !note.keys.is_empty() && !note.kind.guide;
+    if using.rules.recursion.enabled && !notes.is_empty() && !notes.iter().any(has_keys) {
+        issues.push(about_all(IssueKind::RecursionWithoutKeys));
+    }
+    if let Some(budget) = using.rules.budget.tokens.filter(|budget| *budget < SMALL_BUDGET) {
+        issues.push(about_all(IssueKind::SmallBudget { budget }));
+    }
+    if using.selection.is_some() {
+        let silent = notes.iter().filter(|note| note.summary.is_empty() && !note.kind.guide);
+        let silent = silent.filter(|note| !note.kind.constant);
+        issues.extend(
+            silent.map(|note| Issue { title: note.title.clone(), kind: IssueKind::NoSummary }),
+        );
+    }
+    issues
+}
+
+/// Lints notes.
+pub fn inspect(notes: &[Note], rules: &VaultRules) -> Vec<Issue> {
+    let known = NotesByName::of(notes, rules.quirks.inspection_minds_case);
+    let mut issues = Vec::new();
+    for note in notes {
+        let mut kinds = Vec::new();
+        relations(note, &known, &mut kinds);
+        content(note, &known, &mut kinds);
+        placement(note, &mut kinds);
+        issues.extend(kinds.into_iter().map(|kind| Issue { title: note.title.clone(), kind }));
+    }
+    issues.extend(circles(notes, &known));
+    let mut named = FxHashSet::default();
+    for note in notes {
+        let title = if known.minds_case { note.title.clone() } else { note.title.to_lowercase() };
+        if known.spelt(&note.title).count() > 1 && named.insert(title) {
+            issues.push(Issue { title: note.title.clone(), kind: IssueKind::DuplicateTitle });
+        }
+    }
+    issues.extend(constants(notes, rules));
+    issues
+}
+
+/// Notes by title and by key, in lower case.
+struct NotesByName<'a> {
+    titles: FxHashMap<String, Vec<&'a Note>>,
+    keys: FxHashMap<String, Vec<&'a Note>>,
+    minds_case: bool,
+}
+
+impl<'a> NotesByName<'a> {
+    fn of(notes: &'a [Note], minds_case: bool) -> Self {
+        let mut titles: FxHashMap<String, Vec<&Note>> = FxHashMap::default();
+        let mut keys: FxHashMap<String, Vec<&Note>> = FxHashMap::default();
+        for note in notes {
+            titles.entry(note.title.to_lowercase()).or_default().push(note);
+            // Keys of a guide bring nothing in.
+            for key in note.keys.iter().filter(|_| !note.kind.guide) {
+                keys.entry(key.trim().to_lowercase()).or_default().push(note);
+            }
+        }
+        Self { titles, keys, minds_case }
+    }
+
+    /// The notes with a title, also spelt so if that counts.
+    fn spelt(&self, title: &str) -> impl Iterator<Item = &&'a Note> {
+        self.titled(title).iter().filter(move |note| !self.minds_case || note.title == title)
+    }
+
+    fn titled(&self, title: &str) -> &[&'a Note] {
+        self.titles.get(&title.to_lowercase()).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn relations(note: &Note, known: &NotesByName<'_>, out: &mut Vec<IssueKind>) {
+    let Relations { requires, excludes, cascade, links, .. } = &note.relations;
+    let unknown = |titles: &[String]| -> Vec<String> {
+        titles.iter().filter(|title| known.titled(title).is_empty()).cloned().collect()
+    };
+    out.extend(unknown(requires).into_iter().map(|title| IssueKind::UnknownRequired { title }));
+    out.extend(unknown(excludes).into_iter().map(|title| IssueKind::UnknownExcluded { title }));
+    let unknown_cascade = cascade.iter().filter(|title| known.spelt(title).next().is_none());
+    out.extend(unknown_cascade.cloned().map(|title| IssueKind::UnknownCascade { title }));
+    let same = |a: &str, b: &str| a.to_lowercase() == b.to_lowercase();
+    for title in excludes {
+        if same(title, &note.title) {
+            out.push(IssueKind::ExcludesItself);
+        } else if known.titled(title).iter().any(|other| other.kind.constant) {
+            out.push(IssueKind::ExcludesConstant { title: title.clone() });
+        } else if known.titled(title).iter().any(|other| other.kind.bootstrap) {
+            out.push(IssueKind::ExcludesBootstrap { title: title.clone() });
+        }
+    }
+    for title in requires.iter().filter(|title| excludes.iter().any(|other| same(other, title))) {
+        out.push(IssueKind::RequiresAndExcludes { title: title.clone() });
+    }
+    let titles = unknown(links);
+    if !titles.is_empty() {
+        out.push(IssueKind::UnknownLinks { titles });
+    }
+}
+
+fn content(note: &Note, known: &NotesByName<'_>, out: &mut Vec<IssueKind>) {
+    let kind = note.kind;
+    if note.content.trim().is_empty() {
+        out.push(IssueKind::EmptyContent);
+    }
+    if note.keys.is_empty() && !kind.constant && !kind.guide {
+        out.push(if kind.bootstrap { IssueKind::BootstrapWithoutKeys } else { IssueKind::NoKeys });
+    }
+    if kind.seed && note.tokens > LARGE_SEED {
+        out.push(IssueKind::LargeSeed { tokens: note.tokens });
+    } else if note.tokens > LARGE {
+        out.push(IssueKind::Large { tokens: note.tokens });
+    }
+    for key in note.keys.iter().filter(|_| !kind.guide) {
+        let trimmed = key.trim();
+        if trimmed.is_ascii() && (1..=SHORT_KEY).contains(&trimmed.len()) {
+            out.push(IssueKind::ShortKey { key: key.clone() });
+        }
+        let others = known.keys.get(&trimmed.to_lowercase()).into_iter().flatten();
+        let with: Vec<String> = others
+            .filter(|other| other.id() != note.id())
+            .map(|other| other.title.clone())
+            .collect();
+        if !with.is_empty() {
+            out.push(IssueKind::SharedKey { key: key.clone(), with });
+        }
+    }
+}
+
+fn placement(note: &Note, out: &mut Vec<IssueKind>) {
+    if note.kind.constant && note.cooldown.is_some() {
+        out.push(IssueKind::CooldownOnConstant);
+    }
+    let seated = note.seat.depth.is_some() || note.seat.role.is_some();
+    let elsewhere = note.seat.position.is_some_and(|one| one != NotePosition::InChat);
+    if (seated && elsewhere) || (note.seat.depth.is_some() && note.seat.position.is_none()) {
+        out.push(IssueKind::DepthOutsideChat);
+    }
+    if note.probability == Some(0.0) {
+        out.push(IssueKind::ProbabilityZero);
+    }
+    let is_short = |key: &String| key.trim().chars().count() <= SHORT_WARMUP_KEY;
+    if note.warmup.is_some() && !note.keys.is_empty() && note.keys.iter().all(is_short) {
+        out.push(IssueKind::WarmupOnShortKeys);
+    }
+    let is_forced = note.kind.constant || note.kind.guide;
+    if note.scan_depth.is_some_and(|depth| depth < 1.0) && !note.keys.is_empty() && !is_forced {
+        out.push(IssueKind::NeverScanned);
+    }
+}
+
+/// Circles of requirements, each named once, by the note whose title sorts first.
+fn circles(notes: &[Note], known: &NotesByName<'_>) -> Vec<Issue> {
+    let mut issues = Vec::new();
+    let mut named: FxHashSet<Vec<String>> = FxHashSet::default();
+    for note in notes {
+        let Some(circle) = circle_through(note, known) else { continue };
+        let mut members: Vec<String> = circle.iter().map(|title| title.to_lowercase()).collect();
+        members.sort();
+        if named.insert(members) {
+            let first = (0..circle.len()).min_by_key(|&at| &circle[at]).unwrap_or_default();
+            let mut circle = circle;
+            circle.rotate_left(first);
+            let title = circle[0].clone();
+            issues.push(Issue { title, kind: IssueKind::CircularRequires { circle } });
+        }
+    }
+    issues
+}
+
+/// The shortest way from a note back to itself along requirements.
+fn circle_through(start: &Note, known: &NotesByName<'_>) -> Option<Vec<String>> {
+    let home = start.title.to_lowercase();
+    let mut seen = FxHashSet::default();
+    let mut paths = std::collections::VecDeque::from([vec![start]]);
+    while let Some(path) = paths.pop_front() {
+        for title in &path[path.len() - 1].relations.requires {
+            let title = title.to_lowercase();
+            if title == home {
+                return (path.len() > 1)
+                    .then(|| path.iter().map(|note| note.title.clone()).collect());
+            }
+            if let Some(next) = known.titled(&title).first()
+                && seen.insert(title)
+            {
+                paths.push_back(path.iter().copied().chain([*next]).collect());
+            }
+        }
+    }
+    None
+}
+
+fn constants(notes: &[Note], rules: &VaultRules) -> Option<Issue> {
+    let tokens: Tokens =
+        notes.iter().filter(|note| note.kind.constant).map(|note| note.tokens).sum();
+    let budget = rules.budget.tokens.filter(|budget| tokens > *budget)?;
+    let kind = IssueKind::ConstantsOverBudget { tokens, budget };
+    Some(Issue { title: String::new(), kind })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_circle_of_any_length_is_named_once() {
+        let note = |title: &str, requires: &str| {
+            let mut note = Note::new("", title, title);
+            note.content = "x".to_owned();
+            note.keys = vec!["key of it".to_owned() + title];
+            note.relations.requires = vec![requires.to_owned()];
+            note
+        };
+        let notes = [note("C", "a"), note("A", "B"), note("B", "C"), note("D", "A")];
+        let issues = inspect(&notes, &VaultRules::default());
+        let circle = ["A", "B", "C"].map(str::to_owned).to_vec();
+        let expected =
+            Issue { title: "A".to_owned(), kind: IssueKind::CircularRequires { circle } };
+        assert_eq!(issues, [expected]);
+    }
+
+    #[test]
+    fn excluding_what_is_forced_in_is_told_by_when_it_is() {
+        let note = |title: &str| {
+            let mut note = Note::new("", title, title);
+            note.content = "x".to_owned();
+            note.keys = vec![format!("key of {title}")];
+            note
+        };
+        let (mut always, mut first, mut free) = (note("Always"), note("First"), note("Free"));
+        always.kind.constant = true;
+        first.kind.bootstrap = true;
+        free.relations.excludes = vec!["always".to_owned(), "First".to_owned()];
+        let issues = inspect(&[always, first, free], &VaultRules::default());
+        let title = "Free".to_owned();
+        let kinds = [
+            IssueKind::ExcludesConstant { title: "always".to_owned() },
+            IssueKind::ExcludesBootstrap { title: "First".to_owned() },
+        ];
+        assert_eq!(issues, kinds.map(|kind| Issue { title: title.clone(), kind }));
+    }
+
+    #[test]
+    fn titles_that_differ_in_case_are_one_title_except_to_deeplore() {
+        let note = |title: &str, cascade: &[&str]| {
+            let mut note = Note::new("", title, title);
+            (note.content, note.keys) = ("x".to_owned(), vec![format!("key of {cascade:?}")]);
+            note.relations.cascade = cascade.iter().map(|title| (*title).to_owned()).collect();
+            note
+        };
+        let notes = [note("Hall", &[]), note("hall", &["HALL"])];
+        let issue = |title: &str, kind| Issue { title: title.to_owned(), kind };
+        let ours = [issue("Hall", IssueKind::DuplicateTitle)];
+        let theirs = [issue("hall", IssueKind::UnknownCascade { title: "HALL".to_owned() })];
+        assert_eq!(inspect(&notes, &VaultRules::default()), ours);
+        assert_eq!(inspect(&notes, &VaultRules::deeplore_2()), theirs);
+    }
+
+    #[test]
+    fn recursion_needs_keys() {
+        let mut note = Note::new("", "A", "A");
+        (note.content, note.kind.constant) = ("x".to_owned(), true);
+        let mut using = VaultUse::default();
+        assert_eq!(inspect_use(&[note.clone()], &using), []);
+        using.rules.recursion.enabled = true;
+        let issue = Issue { title: String::new(), kind: IssueKind::RecursionWithoutKeys };
+        assert_eq!(inspect_use(&[note.clone()], &using), [issue]);
+        note.keys = vec!["bell".to_owned()];
+        assert_eq!(inspect_use(&[note], &using), []);
+    }
+
+    #[test]
+    fn keys_of_a_guide_are_shared_with_nobody() {
+        let note = |title: &str, guide: bool| {
+            let mut note = Note::new("", title, title);
+            (note.content, note.keys) = ("x".to_owned(), vec!["bell".to_owned()]);
+            note.kind.guide = guide;
+            note
+        };
+        let rules = VaultRules::default();
+        assert_eq!(inspect(&[note("A", false), note("B", true)], &rules), []);
+        assert_eq!(inspect(&[note("A", false), note("B", false)], &rules).len(), 2);
+    }
+}
