@@ -166,7 +166,7 @@ async fn woven(
             }
             if let Some(record) = app.store.turn(&caller.tenant, &chat, turn.id).await? {
                 let verdicts = record.report.verdicts.into_iter();
-                let fired = verdicts.filter(|verdict| verdict.class() == VerdictClass::Decision);
+                let fired = verdicts.filter(|verdict| verdict.class() == VerdictClass::Woven);
                 woven.push(fired.map(|verdict| verdict.entry).collect());
             }
         }

@@ -124,7 +124,7 @@ impl Counts {
         let mut counts = Self::default();
         for verdict in verdicts {
             *match verdict.class() {
-                VerdictClass::Decision => &mut counts.woven,
+                VerdictClass::Woven => &mut counts.woven,
                 VerdictClass::Lingering => &mut counts.lingering,
                 VerdictClass::Cut => &mut counts.cut,
                 VerdictClass::Near => &mut counts.near,
@@ -348,7 +348,7 @@ async fn verdicts(
 /// Nearest to firing first; what is in the prompt comes last.
 fn order(verdict: &Verdict) -> (u8, u8, String, String) {
     let there = match verdict.class() {
-        VerdictClass::Decision => 2,
+        VerdictClass::Woven => 2,
         VerdictClass::Lingering => 1,
         VerdictClass::Cut | VerdictClass::Near | VerdictClass::Rule | VerdictClass::NoMatch => 0,
     };
@@ -432,7 +432,7 @@ async fn proof(
         text,
         spans: spans.collect(),
     };
-    if proof.verdict.class != VerdictClass::Decision {
+    if proof.verdict.class != VerdictClass::Woven {
         let fix = app.past.explain(std::sync::Arc::clone(&looked), entry).await;
         proof.fix = fix.map(|fix| FixView {
             words: fix.changes.iter().map(explain::words).collect(),
