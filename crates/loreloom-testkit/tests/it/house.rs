@@ -122,10 +122,9 @@ fn a_type_name_means_one_thing() -> Result<(), Failure> {
     for path in files()? {
         let name = path.strip_prefix(&root)?.display().to_string();
         let is_source = name.starts_with("crates/") && name.contains("/src/");
-        if !is_source || !name.ends_with(".rs") || name.ends_with("tests.rs") {
-            continue;
-        }
-        if name.starts_with("crates/loreloom-testkit/") {
+        let is_for_tests =
+            name.starts_with("crates/loreloom-testkit/") || name.ends_with("tests.rs");
+        if !is_source || is_for_tests || path.extension().is_none_or(|end| end != "rs") {
             continue;
         }
         for found in without_tests(&text(&path)?).lines().filter_map(type_defined_by) {
@@ -150,5 +149,53 @@ fn only_a_definition_counts_as_a_type_name() {
         ("pub use self::enum_like;", None),
     ] {
         assert_eq!(type_defined_by(line), expected, "{line}");
+    }
+}
+
+/// Rows of the table "Where is …": what, file, what the file defines.
+fn where_is(architecture: &str) -> Vec<[String; 3]> {
+    let table = architecture.split_once("## Where is").map_or("", |(_, table)| table);
+    let cells = |line: &str| -> Option<[String; 3]> {
+        let mut cells = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ");
+        let mut next = || cells.next().map(|cell| cell.trim_matches('`').to_owned());
+        Some([next()?, next()?, next()?])
+    };
+    table.lines().filter_map(cells).filter(|[_, file, _]| file.starts_with("crates/")).collect()
+}
+
+/// Whether a source file defines this name.
+fn defines(source: &str, name: &str) -> bool {
+    let kinds = ["fn", "struct", "enum", "trait", "const", "type", "mod"];
+    kinds.iter().any(|kind| {
+        let definition = format!("{kind} {name}");
+        source.match_indices(&definition).any(|(at, _)| {
+            let after = source[at + definition.len()..].chars().next();
+            !after.is_some_and(|next| next.is_alphanumeric() || next == '_')
+        })
+    })
+}
+
+#[test]
+fn the_map_leads_where_it_says() -> Result<(), Failure> {
+    let root = root()?;
+    let rows = where_is(&text(&root.join("ARCHITECTURE.md"))?);
+    assert!(rows.len() >= 20, "the table has {} rows", rows.len());
+    for [what, file, name] in rows {
+        let path = root.join(&file);
+        assert!(path.exists(), "{what}: `{file}` does not exist");
+        assert!(defines(&text(&path)?, &name), "{what}: `{file}` does not define `{name}`");
+    }
+    Ok(())
+}
+
+#[test]
+fn only_a_whole_name_counts_as_defined() {
+    for (source, expected) in [
+        ("pub(crate) fn settle(", true),
+        ("fn settled(", false),
+        ("pub struct settle;", true),
+        ("settle()", false),
+    ] {
+        assert_eq!(defines(source, "settle"), expected, "{source}");
     }
 }
