@@ -12,7 +12,7 @@ use crate::{
         DEFAULT_DEPTH, EngineInput, Timing,
         contribution::{Contribution, injection},
         placing::PlaceRules,
-        render::rewrite,
+        render::{EmptiedText, rewrite},
         verdicts::verdict,
     },
     library::{EntryIx, Library},
@@ -26,7 +26,7 @@ use crate::{
 
 /// An activated entry's text at its place.
 #[derive(Clone, Debug)]
-pub struct Placed<'scan> {
+pub struct PlacedEntry<'scan> {
     /// The place.
     pub place: Place,
     /// The role of the message it becomes part of.
@@ -74,7 +74,10 @@ pub(crate) fn contribute(
 ///
 /// Scripts change the text on its way, before it is wrapped; a text that they empty is left
 /// out.
-pub fn place<'scan>(input: &EngineInput<'_>, activated: &'scan [Activated]) -> Vec<Placed<'scan>> {
+pub fn place<'scan>(
+    input: &EngineInput<'_>,
+    activated: &'scan [Activated],
+) -> Vec<PlacedEntry<'scan>> {
     let library = input.library;
     let (scripts, macros) = (&input.rules.regex_scripts, input.turn.macros());
     let mut walk: Vec<&Activated> = activated.iter().collect();
@@ -87,13 +90,13 @@ pub fn place<'scan>(input: &EngineInput<'_>, activated: &'scan [Activated]) -> V
         let Some((place, role)) = seat_of(one.entry(library), library.book(one.ix)) else {
             continue;
         };
-        let text = rewrite(one.text(library), place.depth(), scripts, &macros);
+        let text = rewrite(one.text(library), place.depth(), scripts, &macros, EmptiedText::Stays);
         if !text.is_empty() {
             let text = match &one.wrapping {
                 Some(wrapping) => wrapping.wrap(&text).into(),
                 None => text,
             };
-            placed.push(Placed { place, role, text, activated: one });
+            placed.push(PlacedEntry { place, role, text, activated: one });
         }
     }
     in_reading_order(placed)
@@ -129,13 +132,13 @@ pub(crate) fn sent_text(
         Arc::clone(&compiled.body)
     };
     match seat_of(library.entry(ix), library.book(ix)) {
-        Some((place, _)) => rewrite(&text, place.depth(), scripts, macros),
+        Some((place, _)) => rewrite(&text, place.depth(), scripts, macros, EmptiedText::Stays),
         None => text,
     }
 }
 
 /// Turns the walk into reading order: all places but outlets are filled from the front.
-fn in_reading_order(walk: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
+fn in_reading_order(walk: Vec<PlacedEntry<'_>>) -> Vec<PlacedEntry<'_>> {
     let (outlets, mut others): (Vec<_>, Vec<_>) =
         walk.into_iter().partition(|placed| matches!(placed.place, Place::Outlet(_)));
     others.reverse();
