@@ -41,50 +41,16 @@ impl Scanner<'_> {
     }
 }
 
-/// What happens to a text that a script empties.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EmptiedText {
-    /// It stays empty.
-    Stays,
-    /// A later script may fill it.
-    MayRefill,
-}
-
 /// A text after the scripts that change lore. `depth` is its depth in the chat, if it has one.
 pub(crate) fn rewrite(
     text: &Arc<str>,
     depth: Option<Depth>,
     scripts: &[RegexScript],
     macros: &MacroValues<'_>,
-    emptied: EmptiedText,
 ) -> Arc<str> {
     let mut text = Arc::clone(text);
     for script in scripts.iter().filter(|script| script.applies_to_lore(depth)) {
-        if text.is_empty() && emptied == EmptiedText::Stays {
-            break;
-        }
         text = script.apply(&text, macros).into();
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_card_texts_are_filled_again() {
-        let script = |find: &str, replace: &str| -> RegexScript {
-            serde_json::from_value(serde_json::json!({
-                "findRegex": find, "replaceString": replace, "placement": [5], "promptOnly": true,
-            }))
-            .unwrap()
-        };
-        let scripts = [script("/bell/", ""), script("/^$/", "tower")];
-        let text: Arc<str> = "bell".into();
-        let rewritten =
-            |emptied| rewrite(&text, None, &scripts, &MacroValues::default(), emptied).to_string();
-        assert_eq!(rewritten(EmptiedText::Stays), "");
-        assert_eq!(rewritten(EmptiedText::MayRefill), "tower");
-    }
 }

@@ -11,7 +11,7 @@ use crate::{
         DEFAULT_DEPTH, EngineInput, Timing,
         contribution::{Contribution, injection},
         placing::PlaceRules,
-        render::{EmptiedText, rewrite},
+        render::rewrite,
         verdicts::verdict,
     },
     library::EntryIx,
@@ -109,8 +109,7 @@ impl CardScan<'_> {
             if let Some(place) = &place {
                 let text: Arc<str> = text.into();
                 let (scripts, macros) = (&rules.regex_scripts, &self.scanner.macros);
-                let emptied = EmptiedText::MayRefill;
-                let sent = rewrite(&text, place.depth(), scripts, macros, emptied);
+                let sent = rewrite(&text, place.depth(), scripts, macros);
                 let same = Arc::ptr_eq(&sent, &text);
                 let tokens = if same { tokens } else { self.scanner.counter.count(&sent) };
                 if !sent.is_empty() {

@@ -12,7 +12,7 @@ use crate::{
         DEFAULT_DEPTH, EngineInput, Timing,
         contribution::{Contribution, injection},
         placing::PlaceRules,
-        render::{EmptiedText, rewrite},
+        render::rewrite,
         verdicts::verdict,
     },
     library::{EntryIx, Library},
@@ -90,7 +90,7 @@ pub fn place<'scan>(
         let Some((place, role)) = seat_of(one.entry(library), library.book(one.ix)) else {
             continue;
         };
-        let text = rewrite(one.text(library), place.depth(), scripts, &macros, EmptiedText::Stays);
+        let text = rewrite(one.text(library), place.depth(), scripts, &macros);
         if !text.is_empty() {
             let text = match &one.wrapping {
                 Some(wrapping) => wrapping.wrap(&text).into(),
@@ -132,7 +132,7 @@ pub(crate) fn sent_text(
         Arc::clone(&compiled.body)
     };
     match seat_of(library.entry(ix), library.book(ix)) {
-        Some((place, _)) => rewrite(&text, place.depth(), scripts, macros, EmptiedText::Stays),
+        Some((place, _)) => rewrite(&text, place.depth(), scripts, macros),
         None => text,
     }
 }
