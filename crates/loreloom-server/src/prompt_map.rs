@@ -229,10 +229,7 @@ mod tests {
     fn the_first_change_has_a_place_and_a_cause() {
         assert_eq!(shared(&["a"], &["a", "b"], &[]), (1, 0, Cause::Grew));
         assert_eq!(shared(&["ab", "c"], &["ax", "c"], &[]), (0, 1, Cause::Message));
-        assert_eq!(
-            shared(&["ab", "c"], &["ab lore", "c"], &[span(0, 2, 7)]),
-            (0, 2, Cause::Woven)
-        );
+        assert_eq!(shared(&["ab", "c"], &["ab lore", "c"], &[span(0, 2, 7)]), (0, 2, Cause::Woven));
         // Never inside a character.
         assert_eq!(shared(&["é"], &["è"], &[]), (0, 0, Cause::Message));
     }
