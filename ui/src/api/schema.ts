@@ -277,7 +277,7 @@ export interface components {
          * @description What ended the unchanged beginning.
          * @enum {string}
          */
-        Cause: "grew" | "decision" | "message";
+        Cause: "grew" | "woven" | "message";
         /** @description A turn that changes. */
         ChangedTurn: {
             /**
@@ -4174,7 +4174,7 @@ export interface components {
          * @description What kind of verdict it is.
          * @enum {string}
          */
-        VerdictClass: "decision" | "lingering" | "cut" | "near" | "rule" | "no_match";
+        VerdictClass: "woven" | "lingering" | "cut" | "near" | "rule" | "no_match";
         /** @description What was decided about an entry. */
         VerdictRow: {
             /** @description Its book or vault. */
