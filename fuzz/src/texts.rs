@@ -3,7 +3,7 @@
 use loreloom_core::{
     dialects::cards::{Grammar, split as split_block},
     regex_script::RegexScript,
-    wrap::{Fields, Segment, WrapFormat, strip, unwrap, wrap},
+    wrap::{Segment, WrapFields, WrapFormat, strip, unwrap, wrap},
 };
 use loreloom_formats::{
     Limits,
@@ -90,7 +90,7 @@ pub fn wrapping(bytes: &[u8]) -> bool {
         if format.is_none() || content.is_empty() {
             continue;
         }
-        let wrapped = wrap(format, &Fields::new(), content);
+        let wrapped = wrap(format, &WrapFields::new(), content);
         let again = unwrap(&wrapped, [format]);
         let found = again.iter().find_map(|segment| match segment {
             Segment::Entry(entry) => Some(entry.content.as_str()),

@@ -39,13 +39,13 @@ impl Default for FolderLimits {
 pub(crate) struct VaultFolder {
     root: PathBuf,
     limits: FolderLimits,
-    known: BTreeMap<String, Known>,
+    known: BTreeMap<String, KnownNote>,
     /// Whether it was ever read.
     is_known: bool,
 }
 
 #[derive(Clone, Debug)]
-struct Known {
+struct KnownNote {
     stamp: Stamp,
     text: Arc<str>,
 }
@@ -137,7 +137,7 @@ impl VaultFolder {
         walk.enter(&self.root, "", 0)
             .with_context(|| format!("the vault `{}` cannot be read", self.root.display()))?;
         let (notes, problems) = (walk.notes, walk.problems);
-        let same = |(a, b): ((&String, &Known), (&String, &Known))| {
+        let same = |(a, b): ((&String, &KnownNote), (&String, &KnownNote))| {
             a.0 == b.0 && is_same(&a.1.text, &b.1.text)
         };
         let changed = notes.len() != self.known.len() || !notes.iter().zip(&self.known).all(same);
@@ -152,7 +152,7 @@ impl VaultFolder {
     }
 
     fn listed(&self) -> Vec<(String, Arc<str>)> {
-        let listed = |(path, known): (&String, &Known)| (path.clone(), Arc::clone(&known.text));
+        let listed = |(path, known): (&String, &KnownNote)| (path.clone(), Arc::clone(&known.text));
         self.known.iter().map(listed).collect()
     }
 
@@ -176,7 +176,7 @@ pub(crate) fn is_same(one: &Arc<str>, other: &Arc<str>) -> bool {
 
 struct Walk<'a> {
     folder: &'a VaultFolder,
-    notes: BTreeMap<String, Known>,
+    notes: BTreeMap<String, KnownNote>,
     problems: Vec<FolderProblem>,
     full: bool,
 }
@@ -256,7 +256,7 @@ impl Walk<'_> {
         let Ok(text) = String::from_utf8(bytes) else {
             return Err(FolderProblem::NotText { path });
         };
-        self.notes.insert(path, Known { stamp, text: text.into() });
+        self.notes.insert(path, KnownNote { stamp, text: text.into() });
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Chance as an input: rolls come from the host, never from a global generator.
+//! Chance as an input: rolls come from the caller, never from a global generator.
 
 use crate::{
     chat::Path,

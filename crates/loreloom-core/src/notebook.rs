@@ -16,12 +16,12 @@ use crate::{
     units::Depth,
 };
 
-/// The slots under which notebooks stand in a prompt's report.
+/// The slots that reports name for notebooks.
 pub const AUTHORS_SLOT: &str = "notebook";
 /// The same of the model's.
 pub const MODELS_SLOT: &str = "ai_notebook";
 
-/// Whether a slot is a notebook's: what stands in it follows from the story's state.
+/// Whether a slot is a notebook's: what is in it follows from the story's state.
 pub fn is_slot(slot: &str) -> bool {
     slot == AUTHORS_SLOT || slot == MODELS_SLOT
 }

@@ -175,9 +175,9 @@ fn fill(template: &str, value: impl Fn(&str, By) -> String) -> String {
     out
 }
 
-/// What a match says by a number or a name. The number after its last group is where it
-/// stands, in UTF-16 units, and the next one is the whole text: that is what JavaScript hands
-/// to a replacement, and the program numbers all of it. The very beginning is nothing.
+/// The text for a number or a name in a replacement. The number after the last group is the
+/// offset of the match in UTF-16 units, the next one the whole text: JavaScript passes both to a
+/// replacement function, and SillyTavern numbers all its arguments. An offset of 0 is no text.
 fn said<'text>(
     text: &'text str,
     found: &'text RegexMatch<'_>,
@@ -272,7 +272,7 @@ mod tests {
             ("/ember/g", "ASH", "ember ember", "ASH ASH"),
             ("ember", "ASH", "ember ember", "ASH ember"),
             ("/(e)m(b)er/", "$2$1 $3.", "ember", "be ."),
-            // Numbers past the groups: where the match stands, and the whole text.
+            // Numbers past the groups: where the match is, and the whole text.
             ("/(e)mber/", "[$2|$3|$4|$99]", "\u{1f525}! ember", "\u{1f525}! [4|\u{1f525} ember||]"),
             ("/ember/", "$<0>.", "ember", "."),
             (

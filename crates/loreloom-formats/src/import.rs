@@ -97,7 +97,8 @@ pub struct Imported {
 pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Imported, FormatError> {
     let mut notes = Notes::default();
     let document = document::open(bytes, options, &mut notes)?;
-    let Read { mut book, card, format, version, is_named } = read(&document, options, &mut notes)?;
+    let ReadBook { mut book, card, format, version, is_named } =
+        read(&document, options, &mut notes)?;
     let assumed_name = (!is_named && !book.name.is_empty()).then(|| book.name.clone());
     book.origin = Some(Origin {
         format: format.as_str().to_owned(),
@@ -111,7 +112,7 @@ pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Imported, FormatE
 }
 
 /// What a document says.
-pub(crate) struct Read {
+pub(crate) struct ReadBook {
     pub(crate) book: Book,
     pub(crate) card: Option<Card>,
     pub(crate) format: Format,
@@ -126,7 +127,7 @@ pub(crate) fn read(
     document: &Document<'_>,
     options: &ImportOptions,
     notes: &mut Notes,
-) -> Result<Read, FormatError> {
+) -> Result<ReadBook, FormatError> {
     let limit = options.limits.text_bytes;
     if document.text.len() > limit {
         return Err(FormatError::TooLarge {
@@ -139,7 +140,7 @@ pub(crate) fn read(
     if document.part == Part::Whole && perchance::is_plain(body, options.file_name.as_deref()) {
         let book = perchance::read(body, options)?;
         let format = Format::Perchance;
-        return Ok(Read { book, card: None, format, version: None, is_named: false });
+        return Ok(ReadBook { book, card: None, format, version: None, is_named: false });
     }
     let parsed = json::parse(body, &options.limits)?;
     let root = &parsed.root;
@@ -171,7 +172,7 @@ pub(crate) fn read(
     if format == Format::CardV2 && root.get("spec").is_none() {
         notes.warn("spec", "is missing: read as a V2 card because it has a `character_book`");
     }
-    Ok(Read { book, card, format, version: version(root), is_named })
+    Ok(ReadBook { book, card, format, version: version(root), is_named })
 }
 
 /// The version of its format that a file states.

@@ -20,7 +20,7 @@
 use loreloom_core::{
     chat::Role,
     ids::ChatId,
-    lore_tests::{Expectation, LoreTest, Said},
+    lore_tests::{Expectation, LoreTest, TestMessage},
     units::Tokens,
 };
 use serde::Deserialize;
@@ -203,7 +203,7 @@ impl Test {
 
 impl Line {
     /// The message, or how many texts the line has.
-    fn read(self) -> Result<Said, usize> {
+    fn read(self) -> Result<TestMessage, usize> {
         let texts = [
             (Role::User, self.user),
             (Role::Assistant, self.assistant),
@@ -212,7 +212,7 @@ impl Line {
         let mut texts = texts.into_iter().filter_map(|(role, text)| Some((role, text?)));
         let first = texts.next();
         match (first, texts.count()) {
-            (Some((role, text)), 0) => Ok(Said { role, name: self.name, text }),
+            (Some((role, text)), 0) => Ok(TestMessage { role, name: self.name, text }),
             (None, _) => Err(0),
             (Some(_), more) => Err(more + 1),
         }
@@ -244,7 +244,7 @@ tests:
 
     #[test]
     fn a_test_says_who_takes_part_what_is_said_and_what_is_expected() {
-        let said = |role, name: Option<&str>, text: &str| Said {
+        let said = |role, name: Option<&str>, text: &str| TestMessage {
             role,
             name: name.map(str::to_owned),
             text: text.to_owned(),

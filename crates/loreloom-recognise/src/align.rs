@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{
-    known_stories::{KnownStories, Node, NodeAt, Slot, Story},
+    known_stories::{KnownStories, NodeAt, Slot, Story, StoryNode},
     markup::Markup,
     text::similar,
     window::{Part, Window, looks_like_instruction},
@@ -153,7 +153,7 @@ pub(super) fn within(stories: &KnownStories, slot: Slot, window: &Window) -> Opt
 
 fn lay(story: &Story, slot: Slot, window: &Window, anchor: usize, end: NodeAt) -> Alignment {
     let path = story.path_to(Some(end));
-    let stored: Vec<&Node> = path.iter().map(|at| story.node(*at)).collect();
+    let stored: Vec<&StoryNode> = path.iter().map(|at| story.node(*at)).collect();
     let mut pairs = pair_up(&window.parts[..=anchor], &stored);
     part_edits(&mut pairs, &window.parts, &stored);
     let paired = |at: usize| pairs.binary_search_by_key(&at, |pair| pair.0).is_ok();
@@ -180,12 +180,12 @@ fn counts(part: &Part, story: &Story) -> bool {
 }
 
 /// Whether a piece is a stored message.
-fn is(node: &Node, part: &Part) -> bool {
+fn is(node: &StoryNode, part: &Part) -> bool {
     !part.tool && node.is(part.key, part.role)
 }
 
 /// What a piece lost of a stored message, if the front end left something out of it.
-fn lost(node: &Node, part: &Part) -> Option<Markup> {
+fn lost(node: &StoryNode, part: &Part) -> Option<Markup> {
     let shorter = !part.tool && part.text.len() < node.message.text.len();
     let same = shorter && node.message.role == part.role;
     same.then(|| Markup::lost(&node.message.text, &part.text, part.key)).flatten()
@@ -204,7 +204,7 @@ pub(super) fn first_kept(
 
 /// Takes out pairs that are edits: a rule of the front end leaves its pieces out of all
 /// older messages too.
-fn part_edits(pairs: &mut Vec<(usize, usize)>, parts: &[Part], stored: &[&Node]) {
+fn part_edits(pairs: &mut Vec<(usize, usize)>, parts: &[Part], stored: &[&StoryNode]) {
     let bare = |pair: &(usize, usize)| stored[pair.1].key != parts[pair.0].key;
     let mut kinds: Vec<(Role, Markup, Option<usize>)> = Vec::new();
     let mut edits = Vec::new();
@@ -224,7 +224,7 @@ fn part_edits(pairs: &mut Vec<(usize, usize)>, parts: &[Part], stored: &[&Node])
 }
 
 /// Pairs pieces with messages from the end on. The last piece is the last message.
-fn pair_up(parts: &[Part], stored: &[&Node]) -> Vec<(usize, usize)> {
+fn pair_up(parts: &[Part], stored: &[&StoryNode]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     let (mut part, mut node) = (parts.len(), stored.len());
     while part > 0 && node > 0 {
@@ -247,7 +247,7 @@ fn pair_up(parts: &[Part], stored: &[&Node]) -> Vec<(usize, usize)> {
 }
 
 /// How many pieces and messages to skip until both agree again, as few as possible.
-fn drift(parts: &[Part], stored: &[&Node]) -> Option<(usize, usize)> {
+fn drift(parts: &[Part], stored: &[&StoryNode]) -> Option<(usize, usize)> {
     let agrees = |skipped: usize, left_out: usize| {
         let part = parts.len().checked_sub(skipped + 1).map(|at| &parts[at]);
         let message = stored.len().checked_sub(left_out + 1).map(|at| stored[at]);

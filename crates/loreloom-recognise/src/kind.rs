@@ -7,7 +7,7 @@
 use super::{
     Request,
     known_stories::{Client, KnownStories, Story},
-    reading::{Reading, Standing},
+    reading::{Standing, WindowReading},
     text::{bracketed, similar},
     window::{End, Part, Window},
 };
@@ -75,7 +75,7 @@ pub(super) fn kind(
     request: &Request,
     window: &Window,
     story: Option<&Story>,
-    reading: &Reading,
+    reading: &WindowReading,
     asks: bool,
 ) -> Kind {
     if let Some(generation) = request.explicit.generation {
@@ -106,7 +106,12 @@ fn is_known_instruction(part: &Part, story: Option<&Story>) -> bool {
 }
 
 /// Whether an instruction after the chat asks for something that is not story.
-fn is_question(request: &Request, part: &Part, story: Option<&Story>, reading: &Reading) -> bool {
+fn is_question(
+    request: &Request,
+    part: &Part,
+    story: Option<&Story>,
+    reading: &WindowReading,
+) -> bool {
     let Some(story) = story else { return false };
     if is_nudge(&part.text) {
         return false;
@@ -147,7 +152,7 @@ pub(super) fn generation(
     request: &Request,
     window: &Window,
     story: Option<&Story>,
-    reading: &Reading,
+    reading: &WindowReading,
     repeats: bool,
 ) -> GenerationType {
     if let Some(generation) = request.explicit.generation {

@@ -88,7 +88,7 @@ pub(super) struct Story {
     pub(super) born: u64,
     /// The id its front end knows it by.
     pub(super) bound: Option<String>,
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<StoryNode>,
     by_text: FxHashMap<TextKey, Vec<NodeAt>>,
     /// The newest message, the reply to the last request included.
     pub(super) tip: Option<NodeAt>,
@@ -116,7 +116,7 @@ pub(super) struct Story {
 
 /// One message of a chat's tree.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
+pub(super) struct StoryNode {
     pub(super) parent: Option<NodeAt>,
     pub(super) key: TextKey,
     pub(super) message: Message,
@@ -389,7 +389,7 @@ impl KnownStories {
         }
         let at = NodeAt(story.nodes.len());
         self.cost += cost_of(message);
-        story.nodes.push(Node {
+        story.nodes.push(StoryNode {
             parent,
             key,
             message: message.clone(),
@@ -429,7 +429,7 @@ fn cost_of(message: &Message) -> usize {
     MESSAGE_COST + message.text.len()
 }
 
-impl Node {
+impl StoryNode {
     /// Whether this is that message. User and model never swap; a narrator may wear any
     /// role after merging.
     pub(super) fn is(&self, key: TextKey, role: Role) -> bool {
@@ -463,7 +463,7 @@ impl Story {
         }
     }
 
-    pub(super) fn node(&self, at: NodeAt) -> &Node {
+    pub(super) fn node(&self, at: NodeAt) -> &StoryNode {
         &self.nodes[at.0]
     }
 
@@ -474,12 +474,12 @@ impl Story {
     /// The child of `parent` that is a message exactly as it was told, which most are: found
     /// without working out what names its text.
     pub(super) fn child_as_told(&self, parent: NodeAt, role: Role, text: &Text) -> Option<NodeAt> {
-        let fits = |node: &Node| {
+        let fits = |node: &StoryNode| {
             node.joined_at.is_none() && node.message.role == role && node.message.text == *text
         };
         // Messages that came one after the other stand so: most have their child beside them.
         let beside = NodeAt(parent.0 + 1);
-        let is_child = |node: &Node| node.parent == Some(parent) && fits(node);
+        let is_child = |node: &StoryNode| node.parent == Some(parent) && fits(node);
         if self.nodes.get(beside.0).is_some_and(is_child) {
             return Some(beside);
         }

@@ -6,7 +6,7 @@ use super::{
     window::{Part, Shape, is_example_marker, is_start_marker},
 };
 use loreloom_core::{
-    assemble::{Form, Layout, Mark, Stands},
+    assemble::{Layout, PromptForm, PromptMark, Stands},
     chat::{GenerationType, Role},
     prompt::PromptMessage,
 };
@@ -16,13 +16,13 @@ impl Recognition {
     /// they alternate.
     pub fn layout(&self, request: &Request, strict: bool) -> Layout {
         let form = match self.window.shape {
-            Shape::Prompt | Shape::PromptMerged => Form::Text,
-            Shape::Single => Form::Single,
-            Shape::Merged => Form::Alternating,
-            Shape::Plain if strict => Form::Alternating,
-            Shape::Plain => Form::Messages,
+            Shape::Prompt | Shape::PromptMerged => PromptForm::Text,
+            Shape::Single => PromptForm::Single,
+            Shape::Merged => PromptForm::Alternating,
+            Shape::Plain if strict => PromptForm::Alternating,
+            Shape::Plain => PromptForm::Messages,
         };
-        let mut head: Vec<Mark> = self
+        let mut head: Vec<PromptMark> = self
             .window
             .preamble
             .iter()
@@ -62,14 +62,14 @@ pub fn layout_of(prompt: &[PromptMessage], strict: bool) -> Layout {
     KnownStories::new().recognise(&request).layout(&request, strict)
 }
 
-fn mark(request: &Request, part: &Part, stands: Stands) -> Mark {
+fn mark(request: &Request, part: &Part, stands: Stands) -> PromptMark {
     let range = part.spot.range.clone();
     let length = match &request.body {
         Body::Messages(messages) => messages.get(part.spot.message).map(|one| one.text.len()),
         Body::Prompt(prompt) => Some(prompt.len()),
     };
     let range = (Some(range.len()) != length).then_some((range.start, range.end));
-    Mark { message: part.spot.message, range, role: part.role, stands }
+    PromptMark { message: part.spot.message, range, role: part.role, stands }
 }
 
 fn head_stands(part: &Part) -> Stands {

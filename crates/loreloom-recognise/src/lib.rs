@@ -209,7 +209,7 @@ impl KnownStories {
     }
 
     /// Whether the path ends where the chat's last request ended.
-    fn repeats(&self, found: &Alignment, reading: &reading::Reading) -> bool {
+    fn repeats(&self, found: &Alignment, reading: &reading::WindowReading) -> bool {
         let story = self.story(found.slot);
         let asked = story.path_to(story.asked);
         let same = |at: &NodeAt, message: &Message| {

@@ -11,7 +11,7 @@ use rustc_hash::FxHashSet;
 use super::{
     align::{Alignment, first_kept},
     kind::is_nudge,
-    known_stories::{KnownStories, Node, NodeAt, Story},
+    known_stories::{KnownStories, NodeAt, Story, StoryNode},
     markup::Markup,
     text::{Likeness, TextKey, likeness, without_reasoning},
     window::{End, Part, Window, is_named, looks_like_instruction},
@@ -42,7 +42,7 @@ pub enum Standing {
 
 /// A window read with what is known.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Reading {
+pub(super) struct WindowReading {
     /// What each piece is.
     pub(super) standings: Vec<Standing>,
     /// Where on the path each piece is that is story.
@@ -64,15 +64,15 @@ pub(super) fn read(
     alignment: Option<&Alignment>,
     size: usize,
     asks: bool,
-) -> Reading {
-    let mut reader = Reader::new(stories, window, alignment, asks);
+) -> WindowReading {
+    let mut reader = WindowReader::new(stories, window, alignment, asks);
     reader.front(size);
     reader.gaps();
     reader.tail();
     reader.reading
 }
 
-struct Reader<'a> {
+struct WindowReader<'a> {
     stories: &'a KnownStories,
     window: &'a Window,
     story: Option<&'a Story>,
@@ -83,12 +83,12 @@ struct Reader<'a> {
     /// Texts of the stored path that the window does not have in their place.
     dropped: FxHashSet<TextKey>,
     asks: bool,
-    reading: Reading,
+    reading: WindowReading,
     /// The stored message that the last message of the path is, where it is one.
     at: Option<NodeAt>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> WindowReader<'a> {
     fn new(
         stories: &'a KnownStories,
         window: &'a Window,
@@ -106,11 +106,11 @@ impl<'a> Reader<'a> {
         let dropped = (first..path.len()).filter(|at| !paired.contains(at));
         let dropped = story.map(|story| dropped.map(|at| story.node(path[at]).key).collect());
         let count = window.parts.len();
-        let reading = Reading {
+        let reading = WindowReading {
             standings: vec![Standing::Injected; count],
             places: vec![None; count],
             path: Vec::with_capacity(path.len() + count.saturating_sub(pairs.len())),
-            ..Reading::default()
+            ..WindowReading::default()
         };
         let dropped = dropped.unwrap_or_default();
         Self { stories, window, story, path, pairs, is_before, dropped, asks, reading, at: None }
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         &self.window.parts[at]
     }
 
-    fn node(&self, at: usize) -> Option<&'a Node> {
+    fn node(&self, at: usize) -> Option<&'a StoryNode> {
         self.story.map(|story| story.node(self.path[at]))
     }
 
@@ -268,7 +268,7 @@ impl<'a> Reader<'a> {
 
     /// Whether a message that would stand before piece `at` is empty, or is nothing but what
     /// the front end leaves out of others in this window.
-    fn is_unsent(&self, node: &Node, at: usize) -> bool {
+    fn is_unsent(&self, node: &StoryNode, at: usize) -> bool {
         if node.message.text.trim().is_empty() {
             return true;
         }

@@ -11,7 +11,7 @@ use loreloom_core::{
 };
 use loreloom_formats::dialect_of;
 use loreloom_ports::{Clock as _, Revision};
-use loreloom_server::{Bookcase, Maker, Standing};
+use loreloom_server::{Maker, StoredBook, StoredBooks};
 
 use super::serve::runtime;
 use crate::{clock::SystemClock, files, lore::read_book, moment, store::StoreArguments};
@@ -21,9 +21,9 @@ use crate::{clock::SystemClock, files, lore::read_book, moment, store::StoreArgu
 /// A book follows everybody, a character, a persona, a group or one chat. Every change has
 /// a number and can be undone.
 #[derive(Debug, Args)]
-pub(crate) struct Books {
+pub(crate) struct BooksArguments {
     #[command(subcommand)]
-    what: What,
+    what: BooksCommand,
 
     #[command(flatten)]
     store: StoreArguments,
@@ -34,7 +34,7 @@ pub(crate) struct Books {
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum BooksCommand {
     /// List the books and whom they follow
     List,
     /// Put books in, or new versions of books that are there
@@ -117,24 +117,24 @@ fn binding(text: &str) -> Result<Binding, String> {
     })
 }
 
-impl Books {
+impl BooksArguments {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let tenant = TenantId::local();
         let now = SystemClock.now();
         runtime()?.block_on(async {
             let store = self.store.open_or_make().await?;
-            let case = Bookcase { desk: store.as_ref(), tenant: &tenant };
+            let case = StoredBooks { desk: store.as_ref(), tenant: &tenant };
             match &self.what {
-                What::List => list(out, &case, self.json).await,
-                What::Log { most } => {
+                BooksCommand::List => list(out, &case, self.json).await,
+                BooksCommand::Log { most } => {
                     let revisions = store.revisions(&tenant, None, *most).await?;
                     log(out, &revisions, self.json)
                 }
-                other @ (What::Add { .. }
-                | What::Attach { .. }
-                | What::Detach { .. }
-                | What::Remove { .. }
-                | What::Undo { .. }) => {
+                other @ (BooksCommand::Add { .. }
+                | BooksCommand::Attach { .. }
+                | BooksCommand::Detach { .. }
+                | BooksCommand::Remove { .. }
+                | BooksCommand::Undo { .. }) => {
                     let before = store.revision(&tenant).await?;
                     let revision = change(&case, other, now).await?;
                     report(out, &case, before, revision, self.json).await
@@ -145,12 +145,16 @@ impl Books {
 }
 
 /// Carries out a change and returns its revision.
-async fn change(case: &Bookcase<'_>, what: &What, now: Timestamp) -> anyhow::Result<u64> {
+async fn change(
+    case: &StoredBooks<'_>,
+    what: &BooksCommand,
+    now: Timestamp,
+) -> anyhow::Result<u64> {
     Ok(match what {
-        What::Add { files, to, dialect, id } => {
+        BooksCommand::Add { files, to, dialect, id } => {
             add(case, files, to, *dialect, id.as_deref(), now).await?
         }
-        What::Attach { book, to } => {
+        BooksCommand::Attach { book, to } => {
             case.arrange(&book.as_str().into(), None, now, |shelved| {
                 shelved.bindings.extend(to.iter().cloned());
                 shelved.bindings.sort();
@@ -158,7 +162,7 @@ async fn change(case: &Bookcase<'_>, what: &What, now: Timestamp) -> anyhow::Res
             })
             .await?
         }
-        What::Detach { book, from } => {
+        BooksCommand::Detach { book, from } => {
             let standing = case.find(&book.as_str().into()).await?;
             let missing = from.iter().find(|one| !standing.shelved.bindings.contains(one));
             if let Some(missing) = missing {
@@ -169,20 +173,20 @@ async fn change(case: &Bookcase<'_>, what: &What, now: Timestamp) -> anyhow::Res
             })
             .await?
         }
-        What::Remove { book } => case.remove(&book.as_str().into(), None, now).await?,
-        What::Undo { revision } => {
+        BooksCommand::Remove { book } => case.remove(&book.as_str().into(), None, now).await?,
+        BooksCommand::Undo { revision } => {
             let revision = match revision {
                 Some(revision) => *revision,
                 None => case.desk.revision(case.tenant).await?,
             };
             case.desk.undo(case.tenant, revision, now).await?
         }
-        What::List | What::Log { .. } => case.desk.revision(case.tenant).await?,
+        BooksCommand::List | BooksCommand::Log { .. } => case.desk.revision(case.tenant).await?,
     })
 }
 
 async fn add(
-    case: &Bookcase<'_>,
+    case: &StoredBooks<'_>,
     paths: &[PathBuf],
     to: &[Binding],
     dialect: Option<DialectName>,
@@ -215,7 +219,7 @@ async fn add(
     Ok(case.put(books.collect(), Maker::Import, None, now).await?)
 }
 
-async fn list(out: &mut dyn Write, case: &Bookcase<'_>, json: bool) -> anyhow::Result<()> {
+async fn list(out: &mut dyn Write, case: &StoredBooks<'_>, json: bool) -> anyhow::Result<()> {
     let books = case.contents().await?.books;
     if json {
         return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&books)?)?);
@@ -225,7 +229,7 @@ async fn list(out: &mut dyn Write, case: &Bookcase<'_>, json: bool) -> anyhow::R
     }
     let width = books.iter().map(|book| book.id.as_str().chars().count()).max();
     let width = width.unwrap_or(4).clamp(4, 40);
-    for (at, Standing { id, shelved, .. }) in books.iter().enumerate() {
+    for (at, StoredBook { id, shelved, .. }) in books.iter().enumerate() {
         if at == 0 {
             writeln!(out, "{:<width$}  ENTRIES  READ AS     FOLLOWS", "BOOK")?;
         }
@@ -263,7 +267,7 @@ fn log(out: &mut dyn Write, revisions: &[Revision], json: bool) -> anyhow::Resul
 /// Says what a change did and how to take it back.
 async fn report(
     out: &mut dyn Write,
-    case: &Bookcase<'_>,
+    case: &StoredBooks<'_>,
     before: u64,
     revision: u64,
     json: bool,

@@ -9,8 +9,9 @@ use clap::Args;
 use loreloom_core::{
     assemble::Assembled,
     cache_placement::{
-        Kept, Mode, PROVIDERS, Provider, Scene, Sources, StableSettings, TokenMemo, Trial,
-        TrialTurn, Tried, comes_and_goes, fingerprint, kept, note_comes_and_goes, wording,
+        Mode, ModeResult, ModeTrial, PROVIDERS, PlanInput, Provider, SharedPrefix, SourceLookup,
+        StableSettings, TokenMemo, TrialTurn, comes_and_goes, fingerprint, kept,
+        note_comes_and_goes, wording,
     },
     chat::{GenerationType, Message, Path, Role},
     ids::{Digest, EntryId, LibraryVersion, MessageId, TenantId},
@@ -81,7 +82,7 @@ struct Compared {
 struct Summary {
     share: f64,
     #[serde(flatten)]
-    tried: Tried,
+    tried: ModeResult,
 }
 
 /// One turn.
@@ -89,7 +90,7 @@ struct Summary {
 struct Turn {
     /// The message it was computed on.
     message: usize,
-    modes: BTreeMap<Mode, Kept>,
+    modes: BTreeMap<Mode, SharedPrefix>,
     /// Texts that stand there though the turn does not ask for them.
     lingering: usize,
     evicted: usize,
@@ -97,7 +98,7 @@ struct Turn {
 }
 
 /// A turn that can be compared.
-struct Told {
+struct ReportedTurn {
     message: usize,
     record: TurnRecord,
     /// The prompt before lore was woven in.
@@ -105,8 +106,8 @@ struct Told {
 }
 
 /// What is read of the chat.
-struct Read {
-    told: Vec<Told>,
+struct CacheReportInput {
+    told: Vec<ReportedTurn>,
     left_out: usize,
     /// Entries that come and go, by the books they are in.
     sayings: BTreeMap<LibraryVersion, Sayings>,
@@ -134,9 +135,9 @@ impl CacheReport {
     }
 
     /// The turns of the current path; of several on one message the last one counts.
-    async fn read(&self, store: &dyn StoryStore) -> anyhow::Result<Read> {
+    async fn read(&self, store: &dyn StoryStore) -> anyhow::Result<CacheReportInput> {
         let chat = stored::read(store, &self.chat).await?;
-        let mut read = Read { told: Vec::new(), left_out: 0, sayings: BTreeMap::new() };
+        let mut read = CacheReportInput { told: Vec::new(), left_out: 0, sayings: BTreeMap::new() };
         for (message, node) in (1..).zip(&chat.nodes) {
             let loud = chat.turns_at(node.prefix).filter(|turn| is_loud(turn));
             let Some(turn) = loud.last() else { continue };
@@ -150,15 +151,15 @@ impl CacheReport {
                 let source = store.library(&TenantId::local(), record.library).await?;
                 unknown.insert(source.as_ref().map(Sayings::of).unwrap_or_default());
             }
-            read.told.push(Told { message, record, bare });
+            read.told.push(ReportedTurn { message, record, bare });
         }
         Ok(read)
     }
 
-    fn compare(&self, read: &Read, counter: &dyn TokenCounter) -> Compared {
+    fn compare(&self, read: &CacheReportInput, counter: &dyn TokenCounter) -> Compared {
         let settings =
             StableSettings { cut_ahead_percent: self.cut_ahead, ..StableSettings::default() };
-        let mut trial = Trial::new(self.provider, settings, counter);
+        let mut trial = ModeTrial::new(self.provider, settings, counter);
         let turns = read.told.iter().map(|told| told.turn(&mut trial, read)).collect();
         let modes = Mode::ALL.map(|mode| (mode, Summary::of(trial.tried(mode))));
         Compared {
@@ -200,7 +201,7 @@ impl Sayings {
     }
 }
 
-impl Sources for Sayings {
+impl SourceLookup for Sayings {
     fn comes_and_goes(&self, injection: &Injection) -> bool {
         self.find(&injection.source).is_some_and(|(goes, _)| *goes)
     }
@@ -214,8 +215,8 @@ fn is_loud(turn: &loreloom_ports::TurnSummary) -> bool {
     !matches!(turn.generation, GenerationType::Quiet | GenerationType::Edit)
 }
 
-impl Told {
-    fn turn(&self, trial: &mut Trial<'_>, read: &Read) -> Turn {
+impl ReportedTurn {
+    fn turn(&self, trial: &mut ModeTrial<'_>, read: &CacheReportInput) -> Turn {
         let Self { message, record, bare } = self;
         let head = bare.iter().take_while(|one| one.role == Role::System).count();
         let window = self.window(&bare[head..]);
@@ -223,7 +224,7 @@ impl Told {
         let sources = read.sayings.get(&record.library).unwrap_or(&nobody);
         let asked: Tokens = record.injections.iter().map(|one| one.tokens).sum();
         let budgets: Tokens = record.report.budgets.iter().map(|budget| budget.limit).sum();
-        let scene = Scene {
+        let scene = PlanInput {
             window: &window,
             head: fingerprint(bare[..head].iter().map(|one| (one.role, one.content.as_str()))),
             length: MessageCount(u32::try_from(*message).unwrap_or(u32::MAX)),
@@ -261,9 +262,9 @@ fn woven(bare: &[PromptMessage], head: usize, skip: usize, texts: &[Injection]) 
 }
 
 /// What the prompts kept as they were sent. What that cost is not known.
-fn sent(told: &[Told], counter: &dyn TokenCounter) -> Tried {
+fn sent(told: &[ReportedTurn], counter: &dyn TokenCounter) -> ModeResult {
     let mut memo = TokenMemo::new(counter);
-    let mut tried = Tried::default();
+    let mut tried = ModeResult::default();
     for pair in told.windows(2) {
         let found = kept(&pair[0].record.prompt, &pair[1].record.prompt, &mut memo);
         tried.turns += 1;
@@ -276,7 +277,7 @@ fn sent(told: &[Told], counter: &dyn TokenCounter) -> Tried {
 }
 
 impl Summary {
-    fn of(tried: Tried) -> Self {
+    fn of(tried: ModeResult) -> Self {
         Self { share: tried.share(), tried }
     }
 }

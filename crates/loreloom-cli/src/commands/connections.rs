@@ -23,7 +23,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(crate) struct Connections {
     #[command(subcommand)]
-    what: What,
+    what: ConnectionsCommand,
 
     #[command(flatten)]
     store: StoreArguments,
@@ -37,7 +37,7 @@ pub(crate) struct Connections {
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum ConnectionsCommand {
     /// List them, and which models go where
     ///
     /// Those that were set up through the API or the web page are in the store.
@@ -105,11 +105,11 @@ impl Connections {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let config = self.config.read()?;
         match &self.what {
-            What::List => {
+            ConnectionsCommand::List => {
                 let own = own(&self.store.under(&config))?;
                 Listing { config: &config, own }.print(out, self.json)
             }
-            What::Test(test) => self.test(out, &config, test),
+            ConnectionsCommand::Test(test) => self.test(out, &config, test),
         }
     }
 

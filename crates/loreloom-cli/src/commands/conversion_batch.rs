@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{
     conversion::{Converted, CrossingArguments, Target, progress},
-    import::found::{self, Found},
+    import::found::{self, ImportSource},
     inspect::{is_chat_or_note, is_something_else},
 };
 use crate::limits;
@@ -70,7 +70,7 @@ impl Batch<'_> {
 
     fn one(
         &self,
-        file: &Found,
+        file: &ImportSource,
         target: Target,
         taken: &mut HashSet<PathBuf>,
         told: &mut Vec<u8>,

@@ -17,7 +17,7 @@ use loreloom_ports::history::archive::{self, Archive};
 use loreloom_server::{ChatCounts, ChatImportError, import_chats};
 use serde::Serialize;
 
-use self::found::{Found, Kind};
+use self::found::{ImportKind, ImportSource};
 use super::{
     conversion::{Target, progress},
     serve::runtime,
@@ -80,7 +80,7 @@ pub(crate) struct Import {
 
 /// What became of a file.
 #[derive(Debug, Default, Serialize)]
-struct Told {
+struct ImportSummary {
     file: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<&'static str>,
@@ -130,7 +130,7 @@ impl Import {
 
     fn import_lore(
         &self,
-        found: Vec<Found>,
+        found: Vec<ImportSource>,
         mut target: lore::Target,
         out: &mut dyn Write,
     ) -> anyhow::Result<()> {
@@ -140,16 +140,16 @@ impl Import {
         for file in found {
             let (name, in_folder) = (file.name(), file.in_folder);
             let mut one = match file.read_as(self.reading, format) {
-                Ok(Kind::Lore(imported)) => target.add(&file.path, *imported),
-                Ok(Kind::Note(note)) => target.add_note(&file.path, &note),
-                Ok(Kind::Chat(_) | Kind::Archive(_)) => Ok(Told {
+                Ok(ImportKind::Lore(imported)) => target.add(&file.path, *imported),
+                Ok(ImportKind::Note(note)) => target.add_note(&file.path, &note),
+                Ok(ImportKind::Chat(_) | ImportKind::Archive(_)) => Ok(ImportSummary {
                     left_out: Some("a chat: import it without `--into`".into()),
-                    ..Told::default()
+                    ..ImportSummary::default()
                 }),
-                Ok(Kind::Nothing(why)) if in_folder => {
-                    Ok(Told { left_out: Some(why), ..Told::default() })
+                Ok(ImportKind::Nothing(why)) if in_folder => {
+                    Ok(ImportSummary { left_out: Some(why), ..ImportSummary::default() })
                 }
-                Ok(Kind::Nothing(why)) => Err(anyhow::anyhow!(why)),
+                Ok(ImportKind::Nothing(why)) => Err(anyhow::anyhow!(why)),
                 Err(error) => Err(error),
             }
             .unwrap_or_else(|error| failed(&error));
@@ -165,18 +165,21 @@ impl Import {
     }
 
     /// Chats of folders, each for itself.
-    fn import_each(&self, found: &[Found], out: &mut dyn Write) -> anyhow::Result<()> {
+    fn import_each(&self, found: &[ImportSource], out: &mut dyn Write) -> anyhow::Result<()> {
         anyhow::ensure!(self.chat.is_none(), "`--chat` names one chat, a folder may hold several");
         let bar = progress(found.len(), self.json);
         let mut told = Vec::with_capacity(found.len());
         for file in found {
             let mut one = match file.read(self.reading) {
-                Ok(Kind::Chat(chat)) => self.store(&files::stem(&file.path), &[*chat]),
-                Ok(Kind::Archive(archive)) => self.store_archive(&archive),
-                Ok(Kind::Lore(_) | Kind::Note(_)) => {
-                    Ok(Told { left_out: Some(NO_PLACE.into()), ..Told::default() })
+                Ok(ImportKind::Chat(chat)) => self.store(&files::stem(&file.path), &[*chat]),
+                Ok(ImportKind::Archive(archive)) => self.store_archive(&archive),
+                Ok(ImportKind::Lore(_) | ImportKind::Note(_)) => Ok(ImportSummary {
+                    left_out: Some(NO_PLACE.into()),
+                    ..ImportSummary::default()
+                }),
+                Ok(ImportKind::Nothing(why)) => {
+                    Ok(ImportSummary { left_out: Some(why), ..ImportSummary::default() })
                 }
-                Ok(Kind::Nothing(why)) => Ok(Told { left_out: Some(why), ..Told::default() }),
                 Err(error) => Err(error),
             }
             .unwrap_or_else(|error| failed(&error));
@@ -189,23 +192,25 @@ impl Import {
     }
 
     /// Files that were named: all are read before anything is stored.
-    fn import_named(&self, found: &[Found], out: &mut dyn Write) -> anyhow::Result<()> {
+    fn import_named(&self, found: &[ImportSource], out: &mut dyn Write) -> anyhow::Result<()> {
         let mut chats: Vec<ImportedChat> = Vec::new();
         for file in found {
             let named = || format!("`{}`", file.path.display());
             match file.read(self.reading).with_context(named)? {
-                Kind::Chat(chat) => chats.push(*chat),
-                Kind::Archive(archive) => {
+                ImportKind::Chat(chat) => chats.push(*chat),
+                ImportKind::Archive(archive) => {
                     anyhow::ensure!(found.len() == 1, "{} is imported alone", named());
                     anyhow::ensure!(
                         !self.add && self.chat.is_none(),
                         "an export keeps its own chat's id"
                     );
                     let told = self.store_archive(&archive)?;
-                    return self.tell(&[Told { file: file.name(), ..told }], out);
+                    return self.tell(&[ImportSummary { file: file.name(), ..told }], out);
                 }
-                Kind::Lore(_) | Kind::Note(_) => anyhow::bail!("{}: {NO_PLACE}", named()),
-                Kind::Nothing(why) => anyhow::bail!("{}: {why}", named()),
+                ImportKind::Lore(_) | ImportKind::Note(_) => {
+                    anyhow::bail!("{}: {NO_PLACE}", named())
+                }
+                ImportKind::Nothing(why) => anyhow::bail!("{}: {why}", named()),
             }
         }
         let id = match (&self.chat, found.first()) {
@@ -214,11 +219,11 @@ impl Import {
             (None, None) => String::new(),
         };
         let told = self.store(&id, &chats)?;
-        let names: Vec<String> = found.iter().map(Found::name).collect();
-        self.tell(&[Told { file: names.join(", "), ..told }], out)
+        let names: Vec<String> = found.iter().map(ImportSource::name).collect();
+        self.tell(&[ImportSummary { file: names.join(", "), ..told }], out)
     }
 
-    fn store(&self, id: &str, chats: &[ImportedChat]) -> anyhow::Result<Told> {
+    fn store(&self, id: &str, chats: &[ImportedChat]) -> anyhow::Result<ImportSummary> {
         let id = ChatId::from(id);
         let now = SystemClock.now();
         let counts = runtime()?.block_on(async {
@@ -251,10 +256,10 @@ impl Import {
         let said = format!("{told}, {others}{stays_out}{carried}");
         let format = chats.first().map(|chat| chat.format.as_str());
         let chat = Some(format!("chat `{id}`: {said}"));
-        Ok(Told { format, chat, messages: Some(messages), ..Told::default() })
+        Ok(ImportSummary { format, chat, messages: Some(messages), ..ImportSummary::default() })
     }
 
-    fn store_archive(&self, archive: &Archive) -> anyhow::Result<Told> {
+    fn store_archive(&self, archive: &Archive) -> anyhow::Result<ImportSummary> {
         let tenant = TenantId::local();
         let chat = runtime()?.block_on(async {
             let store = self.store.open_or_make().await?;
@@ -265,10 +270,10 @@ impl Import {
         let turns = counted(turns as u64, "turn", "turns");
         let chat = Some(format!("chat `{}`: {told}, {turns}", chat.id));
         let format = Some("loreloom-chat");
-        Ok(Told { format, chat, messages: Some(messages), ..Told::default() })
+        Ok(ImportSummary { format, chat, messages: Some(messages), ..ImportSummary::default() })
     }
 
-    fn tell(&self, told: &[Told], out: &mut dyn Write) -> anyhow::Result<()> {
+    fn tell(&self, told: &[ImportSummary], out: &mut dyn Write) -> anyhow::Result<()> {
         for one in told {
             if self.json {
                 writeln!(out, "{}", serde_json::to_string(one)?)?;
@@ -292,11 +297,11 @@ fn named(name: &str) -> anyhow::Result<Format> {
     }
 }
 
-fn failed(error: &anyhow::Error) -> Told {
-    Told { error: Some(limits::told(error)), ..Told::default() }
+fn failed(error: &anyhow::Error) -> ImportSummary {
+    ImportSummary { error: Some(limits::told(error)), ..ImportSummary::default() }
 }
 
-impl Told {
+impl ImportSummary {
     fn print(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let file = &self.file;
         if let Some(chat) = &self.chat {

@@ -45,7 +45,7 @@ pub(crate) struct Inspect {
 }
 
 #[derive(Serialize)]
-struct Found {
+struct InspectedFile {
     file: String,
     format: Format,
     name: String,
@@ -98,7 +98,7 @@ impl Inspect {
         // Chats and notes are no lorebooks, though `import` takes them.
         named.retain(|found| !found.in_folder || !is_chat_or_note(&found.path));
         let bar = progress(named.len(), self.json);
-        for found::Found { path, in_folder } in bar.wrap_iter(named.iter()) {
+        for found::ImportSource { path, in_folder } in bar.wrap_iter(named.iter()) {
             let imported = match self.reading.read(path, "book", &files::stem(path)) {
                 Ok(imported) => imported,
                 // Nobody said that every file of a folder holds lore.
@@ -112,7 +112,7 @@ impl Inspect {
             };
             let losses = target.map(|to| conversion::losses(path, &imported, to)).transpose()?;
             read += 1;
-            let found = Found::of(path, imported, losses);
+            let found = InspectedFile::of(path, imported, losses);
             if self.json {
                 writeln!(out, "{}", serde_json::to_string(&found)?)?;
             } else {
@@ -137,7 +137,7 @@ pub(super) fn is_something_else(error: &anyhow::Error) -> bool {
     matches!(error, Some(FormatError::Unknown { .. } | FormatError::NoLore { .. }))
 }
 
-impl Found {
+impl InspectedFile {
     /// Takes the book itself: a copy of a large one would be as large.
     fn of(path: &Path, imported: Imported, losses: Option<Vec<Loss>>) -> Self {
         let Imported { book, card, format, notes } = imported;

@@ -18,7 +18,7 @@ use crate::{clock::SystemClock, config::ConfigArguments, moment, store::StoreArg
 #[derive(Debug, Args)]
 pub(crate) struct Keys {
     #[command(subcommand)]
-    what: What,
+    what: KeysCommand,
 
     #[command(flatten)]
     store: StoreArguments,
@@ -32,7 +32,7 @@ pub(crate) struct Keys {
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum KeysCommand {
     /// Make a key and print it, once: only its hash is kept
     Add {
         /// What it is for
@@ -64,7 +64,7 @@ impl Keys {
             let store = store.open_or_make().await?;
             let cabinet = KeyCabinet { desk: store.as_ref() };
             match &self.what {
-                What::Add { name, scopes, tenant } => {
+                KeysCommand::Add { name, scopes, tenant } => {
                     let scopes = if scopes.is_empty() {
                         BTreeSet::from([Scope::Read, Scope::Write, Scope::Proxy])
                     } else {
@@ -72,8 +72,8 @@ impl Keys {
                     };
                     self.add(out, &cabinet, name, scopes, tenant).await
                 }
-                What::List => self.list(out, &cabinet.list().await?),
-                What::Revoke { id } => {
+                KeysCommand::List => self.list(out, &cabinet.list().await?),
+                KeysCommand::Revoke { id } => {
                     let gone = cabinet.revoke(id, SystemClock.now()).await?;
                     writeln!(out, "revoked {}", named(&gone))?;
                     Ok(())

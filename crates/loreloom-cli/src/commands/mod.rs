@@ -65,7 +65,7 @@ pub(crate) enum Command {
     /// Find the wrapped entries of a prompt
     Unwrap(unwrap::Unwrap),
     /// Keep books with the stories: add, attach, list, undo
-    Books(books::Books),
+    Books(books::BooksArguments),
     /// Copy all chats to a new file, while they are in use
     Backup(care::Backup),
     /// Compare how much of each prompt a prompt cache can keep, by where the lore stands
@@ -101,7 +101,7 @@ pub(crate) enum Command {
     /// Put a backup where the chats are kept
     Restore(care::Restore),
     /// Say what the scene of a chat is like, and which notes are pinned or blocked in it
-    Scene(scene::Scene),
+    Scene(scene::SceneCommand),
     /// Show a chat's current path and what was woven in at each message
     Show(show::Show),
     /// Run whole chats through the engine and print what comes in and what leaves at each turn

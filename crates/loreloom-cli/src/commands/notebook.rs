@@ -15,11 +15,11 @@ use crate::{edit::Editing, store::StoreArguments};
 #[derive(Debug, Args)]
 pub(crate) struct Notebook {
     #[command(subcommand)]
-    deed: Deed,
+    deed: NotebookCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Deed {
+enum NotebookCommand {
     /// Print a notebook
     Show(Which),
     /// Replace a notebook's text
@@ -86,18 +86,18 @@ impl Which {
 impl Notebook {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         match self.deed {
-            Deed::Show(which) => {
+            NotebookCommand::Show(which) => {
                 let mut state = runtime()?.block_on(async {
                     anyhow::Ok(Editing::open(&which.store, &which.chat).await?.newest)
                 })?;
                 writeln!(out, "{}", which.of(&mut state).trim_end())?;
                 Ok(())
             }
-            Deed::Write(writing) => {
+            NotebookCommand::Write(writing) => {
                 let text = writing.text()?;
                 writing.which.change(|notebook| *notebook = text)
             }
-            Deed::Add(writing) => {
+            NotebookCommand::Add(writing) => {
                 let text = writing.text()?;
                 writing.which.change(|notebook| {
                     if !notebook.is_empty() && !notebook.ends_with('\n') {
@@ -106,7 +106,7 @@ impl Notebook {
                     notebook.push_str(&text);
                 })
             }
-            Deed::Clear(which) => which.change(String::clear),
+            NotebookCommand::Clear(which) => which.change(String::clear),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::{edit::Editing, store::StoreArguments, vault::SceneArguments};
 /// Without changes, prints the scene. What is said counts from the last message of the user
 /// on, and not in other branches.
 #[derive(Debug, Args)]
-pub(crate) struct Scene {
+pub(crate) struct SceneCommand {
     /// The chat
     chat: String,
 
@@ -49,7 +49,7 @@ pub(crate) struct Scene {
     store: StoreArguments,
 }
 
-impl Scene {
+impl SceneCommand {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let scene = runtime()?.block_on(async {
             let editing = Editing::open(&self.store, &self.chat).await?;

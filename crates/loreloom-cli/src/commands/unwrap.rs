@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Args;
-use loreloom_core::wrap::{Field, Segment, Unwrapped, WrapFormat, unwrap};
+use loreloom_core::wrap::{Segment, Unwrapped, WrapField, WrapFormat, unwrap};
 use loreloom_formats::chat::import_chat;
 use serde::Serialize;
 
@@ -34,12 +34,12 @@ pub(crate) struct Unwrap {
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Output {
-    messages: Vec<Read>,
+    messages: Vec<UnwrapInput>,
 }
 
 /// A message and what is in it. A prompt that is plain text is one message without a role.
 #[derive(Serialize)]
-struct Read {
+struct UnwrapInput {
     role: Option<&'static str>,
     segments: Vec<Segment>,
 }
@@ -55,8 +55,9 @@ impl Unwrap {
             None => &presets,
         };
         let texts = texts(&self.file)?.into_iter();
-        let messages: Vec<Read> =
-            texts.map(|(role, text)| Read { role, segments: unwrap(&text, formats) }).collect();
+        let messages: Vec<UnwrapInput> = texts
+            .map(|(role, text)| UnwrapInput { role, segments: unwrap(&text, formats) })
+            .collect();
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&Output { messages })?)?;
             return Ok(());
@@ -91,7 +92,7 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn print(out: &mut dyn Write, messages: &[Read]) -> anyhow::Result<()> {
+fn print(out: &mut dyn Write, messages: &[UnwrapInput]) -> anyhow::Result<()> {
     let mut count = 0;
     for (number, message) in (1..).zip(messages) {
         for segment in &message.segments {
@@ -113,7 +114,7 @@ fn print(out: &mut dyn Write, messages: &[Read]) -> anyhow::Result<()> {
 
 fn print_entry(out: &mut dyn Write, entry: &Unwrapped, place: &str) -> anyhow::Result<()> {
     writeln!(out, "{}{place}", one_line(entry.fields.name().unwrap_or("(unnamed)")))?;
-    for &field in Field::ALL.iter().filter(|&&field| field != Field::Name) {
+    for &field in WrapField::ALL.iter().filter(|&&field| field != WrapField::Name) {
         if let Some(value) = entry.fields.text(field) {
             writeln!(out, "  {}: {}", field.as_str(), one_line(&value))?;
         }

@@ -86,7 +86,7 @@ pub(crate) struct Why {
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Answer {
+struct WhyAnswer {
     chat: String,
     message: usize,
     turn: u64,
@@ -121,7 +121,7 @@ struct Today {
 }
 
 /// What is read of the store.
-struct Read {
+struct WhyInput {
     heading: String,
     turn: TurnSummary,
     past: Revisited,
@@ -158,9 +158,9 @@ impl Why {
             });
             let (number, when) = (self.number(&past), moment::shown(turn.created));
             let heading = format!("message {number}{said}, turn {}, {when} UTC", turn.id.0);
-            anyhow::Ok(Read { heading, turn: turn.clone(), past, library, today })
+            anyhow::Ok(WhyInput { heading, turn: turn.clone(), past, library, today })
         })?;
-        let Read { heading, turn, past, library, today } = read;
+        let WhyInput { heading, turn, past, library, today } = read;
         let counter = tokenizer::of_turn(&past.record.report.facts.tokenizer, &self.tokenizer)?;
         let library = library.map(|kept| (kept.compile(), kept.rules));
         let answer = self.answer(&turn, &past, library.as_ref(), today, counter.as_ref())?;
@@ -198,9 +198,9 @@ impl Why {
         library: Option<&(Library, Rules)>,
         today: Option<TodaysBooks>,
         counter: &dyn TokenCounter,
-    ) -> anyhow::Result<Answer> {
+    ) -> anyhow::Result<WhyAnswer> {
         let record = &past.record;
-        let mut answer = Answer {
+        let mut answer = WhyAnswer {
             chat: self.chat.clone(),
             message: self.number(past),
             turn: turn.id.0,
@@ -307,7 +307,7 @@ fn todays(mut again: Again, before: &Decision, library: &Library, entry: Option<
     Today { messages, report: woven.report, verdicts, change, names: BTreeMap::new() }
 }
 
-impl Answer {
+impl WhyAnswer {
     fn print(
         &self,
         out: &mut dyn Write,
@@ -350,7 +350,7 @@ impl Answer {
 }
 
 impl Today {
-    fn print(&self, out: &mut dyn Write, then: &Answer) -> anyhow::Result<()> {
+    fn print(&self, out: &mut dyn Write, then: &WhyAnswer) -> anyhow::Result<()> {
         writeln!(out, "\nwith today's books:")?;
         let Some(change) = &self.change else {
             return Ok(writeln!(out, "the same texts")?);

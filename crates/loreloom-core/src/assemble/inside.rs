@@ -1,4 +1,4 @@
-//! Texts inside the chat: which stand together, and in which order.
+//! Texts inside the chat: which belong together, and in which order.
 
 use super::Joined;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     units::Depth,
 };
 
-/// How deep an author's note stands by default, and so the lore around it where a prompt
+/// How deep an author's note is by default, and so the lore around it where a prompt
 /// shows none.
 const NOTE_DEPTH: Depth = Depth(4);
 

@@ -12,13 +12,13 @@ use crate::{
 pub struct Joined {
     /// The text.
     pub text: String,
-    /// Where in it each injection stands.
-    pub pieces: Vec<Piece>,
+    /// Where in it each injection is.
+    pub pieces: Vec<JoinedPiece>,
 }
 
 /// An injection inside a joined text.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Piece {
+pub struct JoinedPiece {
     /// Where it comes from.
     pub source: Provenance,
     /// First byte.
@@ -39,7 +39,7 @@ impl Joined {
             }
             let start = joined.text.len();
             joined.text.push_str(&injection.text);
-            joined.pieces.push(Piece {
+            joined.pieces.push(JoinedPiece {
                 source: injection.source.clone(),
                 start,
                 end: joined.text.len(),
@@ -59,9 +59,8 @@ impl Joined {
         self
     }
 
-    /// The same in the front end's format for World Info, as
-    /// [`format_world_info`](crate::dialects::worldinfo::format_world_info) has it. Of a format that
-    /// repeats the lore, the first copy is told.
+    /// The same in the front end's format for World Info ([`format_world_info`]). Of a format that
+    /// repeats the lore, the first copy is reported.
     pub(super) fn formatted(self, format: &str) -> Self {
         let text = format_world_info(&self.text, format);
         match format.split_once("{0}") {
@@ -81,7 +80,7 @@ impl Joined {
         self.pieces.is_empty()
     }
 
-    /// The spans once this text stands at byte `offset` of message `message`.
+    /// The spans once this text is at byte `offset` of message `message`.
     pub fn spans(&self, message: usize, offset: usize) -> impl Iterator<Item = Span> {
         self.pieces.iter().map(move |piece| Span {
             source: piece.source.clone(),

@@ -14,7 +14,7 @@ use crate::{chat::Role, prompt::PromptMessage, wrap::WrapFormat};
 pub struct Layout {
     /// How text can be put into it.
     #[serde(skip_serializing_if = "is_default")]
-    pub form: Form,
+    pub form: PromptForm,
     /// Whether its last message is to be continued, so that nothing may follow it.
     #[serde(skip_serializing_if = "is_default")]
     pub continues: bool,
@@ -26,16 +26,16 @@ pub struct Layout {
     pub fixed: usize,
     /// What comes before the chat, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub head: Vec<Mark>,
-    /// The chat and what stands in it, in order.
+    pub head: Vec<PromptMark>,
+    /// The chat and what is in it, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub chat: Vec<Mark>,
+    pub chat: Vec<PromptMark>,
 }
 
 /// How text can be put into a prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Form {
+pub enum PromptForm {
     /// As messages between messages.
     #[default]
     Messages,
@@ -50,7 +50,7 @@ pub enum Form {
 /// A piece of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Vec<usize>", try_from = "Vec<usize>")]
-pub struct Mark {
+pub struct PromptMark {
     /// The message; 0 in a text prompt.
     pub message: usize,
     /// The bytes of its text, first and one past the last; `None` for all of it.
@@ -96,11 +96,11 @@ impl Layout {
                 Role::User | Role::Assistant => Stands::Story,
                 Role::Tool => Stands::Tool,
             };
-            Mark { message: at, range: None, role: message.role, stands }
+            PromptMark { message: at, range: None, role: message.role, stands }
         };
         let mut marks = prompt.iter().enumerate().map(mark);
         let head = marks.by_ref().take(leading).collect();
-        let form = if strict { Form::Alternating } else { Form::Messages };
+        let form = if strict { PromptForm::Alternating } else { PromptForm::Messages };
         Self { form, head, chat: marks.collect(), ..Self::default() }
     }
 }
@@ -117,8 +117,8 @@ const STANDS: [Stands; 7] = [
 ];
 
 /// A long window is stored with each turn: a mark is two small numbers, or four.
-impl From<Mark> for Vec<usize> {
-    fn from(mark: Mark) -> Self {
+impl From<PromptMark> for Vec<usize> {
+    fn from(mark: PromptMark) -> Self {
         let role = ROLES.iter().position(|role| *role == mark.role).unwrap_or_default();
         let stands = STANDS.iter().position(|stands| *stands == mark.stands).unwrap_or_default();
         let mut numbers = vec![mark.message, stands * ROLES.len() + role];
@@ -127,7 +127,7 @@ impl From<Mark> for Vec<usize> {
     }
 }
 
-impl TryFrom<Vec<usize>> for Mark {
+impl TryFrom<Vec<usize>> for PromptMark {
     type Error = &'static str;
 
     fn try_from(numbers: Vec<usize>) -> Result<Self, Self::Error> {
@@ -141,7 +141,7 @@ impl TryFrom<Vec<usize>> for Mark {
     }
 }
 
-impl Mark {
+impl PromptMark {
     /// The bytes it covers in its message's text; `None` if the text is another.
     pub(super) fn range_in(&self, text: &str) -> Option<(usize, usize)> {
         let (start, end) = self.range.unwrap_or((0, text.len()));
@@ -165,9 +165,9 @@ mod tests {
 
     #[test]
     fn a_layout_is_stored_in_few_bytes_and_read_back() {
-        let mark = |message, range, role, stands| Mark { message, range, role, stands };
+        let mark = |message, range, role, stands| PromptMark { message, range, role, stands };
         let layout = Layout {
-            form: Form::Alternating,
+            form: PromptForm::Alternating,
             continues: true,
             wrap: WrapFormat::Lb,
             fixed: 1,
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(stored, expected);
         assert_eq!(serde_json::from_str::<Layout>(&stored).unwrap(), layout);
         for odd in ["[1]", "[1,99]", "[1,0,5,2]"] {
-            assert!(serde_json::from_str::<Mark>(odd).is_err(), "{odd}");
+            assert!(serde_json::from_str::<PromptMark>(odd).is_err(), "{odd}");
         }
     }
 }

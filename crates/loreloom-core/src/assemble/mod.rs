@@ -15,11 +15,11 @@ mod template;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
-    join::{Joined, Piece},
-    layout::{Form, Layout, Mark, Stands},
-    plan::{Edit, Insertion, Plan},
+    join::{Joined, JoinedPiece},
+    layout::{Layout, PromptForm, PromptMark, Stands},
+    plan::{Insertion, Plan, PromptEdit},
     seams::{Marker, Seams},
-    template::{Block, PromptTemplate, PromptTexts, build},
+    template::{PromptBlock, PromptTemplate, PromptTexts, build},
 };
 use crate::{prompt::PromptMessage, report::Span};
 
@@ -28,6 +28,6 @@ use crate::{prompt::PromptMessage, report::Span};
 pub struct Assembled {
     /// The messages to send.
     pub messages: Vec<PromptMessage>,
-    /// Where each injected text stands.
+    /// Where each injected text is.
     pub spans: Vec<Span>,
 }

@@ -12,7 +12,9 @@ mod point;
 mod present;
 
 use self::{point::Point, present::Present};
-use super::{Edit, Form, Insertion, Joined, Layout, Mark, Plan, Stands, inside::by_depth};
+use super::{
+    Insertion, Joined, Layout, Plan, PromptEdit, PromptForm, PromptMark, Stands, inside::by_depth,
+};
 use crate::{
     chat::Role,
     place::{Injection, LOREBOOK_SLOT, Place},
@@ -41,7 +43,7 @@ impl Layout {
                 }
                 Point::Inside { message, at, lead, trail } => {
                     let joined = joined.framed(&lead, &trail);
-                    edits.push(Edit { message, start: at, end: at, joined });
+                    edits.push(PromptEdit { message, start: at, end: at, joined });
                 }
             }
         }
@@ -123,13 +125,13 @@ impl Finder<'_> {
     }
 
     fn is_glued(&self) -> bool {
-        matches!(self.layout.form, Form::Alternating | Form::Single)
+        matches!(self.layout.form, PromptForm::Alternating | PromptForm::Single)
     }
 
     /// The text prompt, if it is one.
     fn text(&self) -> Option<&str> {
         let text = self.texts.first().copied().unwrap_or_default();
-        (self.layout.form == Form::Text).then_some(text)
+        (self.layout.form == PromptForm::Text).then_some(text)
     }
 
     /// A place before the chat: between two pieces of the head.
@@ -138,7 +140,7 @@ impl Finder<'_> {
         let end = head.iter().rposition(|mark| mark.stands == Stands::Start);
         let end = end.unwrap_or(head.len());
         let examples = head.iter().position(|mark| mark.stands == Stands::Example).unwrap_or(end);
-        // With one piece the card is in it: lore before the card stands before all.
+        // With one piece the card is in it: lore before the card comes first.
         let alone = head.len() == 1;
         let at = match place {
             Place::BeforeMain => 0,
@@ -158,7 +160,7 @@ impl Finder<'_> {
     }
 
     /// Before piece `at` of the head, or after its last.
-    fn between(&self, head: &[Mark], at: usize) -> Point {
+    fn between(&self, head: &[PromptMark], at: usize) -> Point {
         let Some(last) = head.last() else { return Point::Before(0) };
         let (before, after) = (at.checked_sub(1).map(|at| &head[at]), head.get(at));
         let whole =
@@ -173,23 +175,23 @@ impl Finder<'_> {
         }
     }
 
-    fn above(&self, mark: &Mark, separator: &str) -> Point {
+    fn above(&self, mark: &PromptMark, separator: &str) -> Point {
         Point::above(mark, self.texts, separator)
     }
 
-    fn below(&self, mark: &Mark, separator: &str) -> Point {
+    fn below(&self, mark: &PromptMark, separator: &str) -> Point {
         Point::below(mark, self.texts, separator)
     }
 
     /// The author's note, the one nearest to the end.
-    fn note(&self) -> Option<&Mark> {
+    fn note(&self) -> Option<&PromptMark> {
         self.layout.chat.iter().rfind(|mark| mark.stands == Stands::Note)
     }
 
-    fn beside(&self, note: &Mark, top: bool) -> Point {
+    fn beside(&self, note: &PromptMark, top: bool) -> Point {
         match (self.layout.form, top) {
-            (Form::Messages, true) => Point::Before(note.message),
-            (Form::Messages, false) => Point::Before(note.message + 1),
+            (PromptForm::Messages, true) => Point::Before(note.message),
+            (PromptForm::Messages, false) => Point::Before(note.message + 1),
             (_, true) => self.above(note, "\n"),
             (_, false) => self.below(note, "\n"),
         }
@@ -237,10 +239,10 @@ impl Finder<'_> {
     fn glued(&self, at: usize) -> Point {
         let chat = &self.layout.chat;
         let mark = &chat[at];
-        if self.layout.form == Form::Single || mark.role != Role::Assistant {
+        if self.layout.form == PromptForm::Single || mark.role != Role::Assistant {
             return self.above(mark, "\n\n");
         }
-        let by_user = |mark: &&Mark| mark.role == Role::User && mark.stands != Stands::Tool;
+        let by_user = |mark: &&PromptMark| mark.role == Role::User && mark.stands != Stands::Tool;
         let earlier = chat[..at].iter().rfind(by_user);
         let later = chat[at + 1..].iter().find(by_user);
         match (earlier, later, self.layout.head.last()) {

@@ -14,7 +14,7 @@ use crate::{
 pub struct Plan {
     /// Texts to replace or, where they are empty, to write between others; in order, none
     /// overlapping another.
-    pub edits: Vec<Edit>,
+    pub edits: Vec<PromptEdit>,
     /// Messages to insert, in order.
     pub insertions: Vec<Insertion>,
     /// What the prompt had already, so that it is not put in again.
@@ -23,7 +23,7 @@ pub struct Plan {
 
 /// A piece of a message that is replaced by lore.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Edit {
+pub struct PromptEdit {
     /// The message.
     pub message: usize,
     /// First byte of the piece.
@@ -48,7 +48,7 @@ pub struct Insertion {
 impl Plan {
     /// A plan in order. An edit that would begin inside another begins after it.
     pub(super) fn new(
-        mut edits: Vec<Edit>,
+        mut edits: Vec<PromptEdit>,
         mut insertions: Vec<Insertion>,
         already: Vec<Provenance>,
     ) -> Self {
@@ -103,11 +103,11 @@ impl Plan {
     }
 
     /// The edits of one message, in order.
-    pub fn edits_of(&self, message: usize) -> impl Iterator<Item = &Edit> {
+    pub fn edits_of(&self, message: usize) -> impl Iterator<Item = &PromptEdit> {
         self.edits.iter().filter(move |edit| edit.message == message)
     }
 
-    /// The text of message `at` with its edits made, and where the lore stands once the
+    /// The text of message `at` with its edits made, and where the lore is once the
     /// message is the `place`-th.
     fn edited(&self, at: usize, place: usize, text: Text) -> (Text, Vec<Span>) {
         if self.edits_of(at).next().is_none() {

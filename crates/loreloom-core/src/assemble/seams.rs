@@ -28,7 +28,7 @@ pub struct Seams {
 pub struct Marker {
     /// The message.
     pub message: usize,
-    /// First byte of what stands there now.
+    /// First byte of what is there now.
     pub start: usize,
     /// One past its last byte.
     pub end: usize,

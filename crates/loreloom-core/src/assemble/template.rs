@@ -15,12 +15,12 @@ use crate::{
 /// The order of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct PromptTemplate(pub Vec<Block>);
+pub struct PromptTemplate(pub Vec<PromptBlock>);
 
 /// A block of a prompt. Each that has text becomes a message of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Block {
+pub enum PromptBlock {
     /// The main prompt.
     Main,
     /// Whatever is injected at this place.
@@ -44,21 +44,21 @@ pub enum Block {
 impl Default for PromptTemplate {
     fn default() -> Self {
         Self(vec![
-            Block::Place(Place::BeforeMain),
-            Block::Main,
-            Block::Place(Place::AfterMain),
-            Block::Place(Place::Slot(LOREBOOK_SLOT.to_owned())),
-            Block::Place(Place::BeforeCharacter),
-            Block::Persona,
-            Block::Description,
-            Block::Personality,
-            Block::Scenario,
-            Block::Place(Place::AfterCharacter),
-            Block::Place(Place::BeforeExamples),
-            Block::Examples,
-            Block::Place(Place::AfterExamples),
-            Block::History,
-            Block::PostHistory,
+            PromptBlock::Place(Place::BeforeMain),
+            PromptBlock::Main,
+            PromptBlock::Place(Place::AfterMain),
+            PromptBlock::Place(Place::Slot(LOREBOOK_SLOT.to_owned())),
+            PromptBlock::Place(Place::BeforeCharacter),
+            PromptBlock::Persona,
+            PromptBlock::Description,
+            PromptBlock::Personality,
+            PromptBlock::Scenario,
+            PromptBlock::Place(Place::AfterCharacter),
+            PromptBlock::Place(Place::BeforeExamples),
+            PromptBlock::Examples,
+            PromptBlock::Place(Place::AfterExamples),
+            PromptBlock::History,
+            PromptBlock::PostHistory,
         ])
     }
 }
@@ -112,14 +112,14 @@ pub fn build(
     let mut assembled = Assembled { messages: Vec::new(), spans: Vec::new() };
     for block in &template.0 {
         match block {
-            Block::Main => assembled.push_text(&texts.main),
-            Block::Persona => assembled.push_text(&texts.card.persona),
-            Block::Description => assembled.push_text(&texts.card.description),
-            Block::Personality => assembled.push_text(&texts.card.personality),
-            Block::Scenario => assembled.push_text(&texts.card.scenario),
-            Block::Examples => assembled.push_text(&texts.examples),
-            Block::PostHistory => assembled.push_text(&texts.post_history),
-            Block::Place(place) => {
+            PromptBlock::Main => assembled.push_text(&texts.main),
+            PromptBlock::Persona => assembled.push_text(&texts.card.persona),
+            PromptBlock::Description => assembled.push_text(&texts.card.description),
+            PromptBlock::Personality => assembled.push_text(&texts.card.personality),
+            PromptBlock::Scenario => assembled.push_text(&texts.card.scenario),
+            PromptBlock::Examples => assembled.push_text(&texts.examples),
+            PromptBlock::PostHistory => assembled.push_text(&texts.post_history),
+            PromptBlock::Place(place) => {
                 let here = injections.iter().filter(|injection| injection.place == *place);
                 if *place == Place::Slot(LOREBOOK_SLOT.to_owned()) {
                     for injection in here {
@@ -132,7 +132,7 @@ pub fn build(
                     assembled.push_joined(Role::System, &joined.formatted(format));
                 }
             }
-            Block::History => assembled.push_history(history, injections),
+            PromptBlock::History => assembled.push_history(history, injections),
         }
     }
     assembled

@@ -41,17 +41,17 @@ impl Key {
     }
 
     /// How the key's text became what it is.
-    pub(crate) fn taken(&self) -> Taken {
+    pub(crate) fn taken(&self) -> KeyOrigin {
         let slashed = split_regex(self.raw().trim_matches(is_js_space));
         match (self, slashed) {
-            (Self::Literal(_), None) => Taken::BySlashes,
-            (Self::Literal(_), Some(_)) => Taken::Plain,
+            (Self::Literal(_), None) => KeyOrigin::BySlashes,
+            (Self::Literal(_), Some(_)) => KeyOrigin::Plain,
             (Self::Regex(regex), Some((pattern, flags)))
                 if regex.flags == flags && regex.pattern == unescaped(pattern) =>
             {
-                Taken::BySlashes
+                KeyOrigin::BySlashes
             }
-            (Self::Regex(_), _) => Taken::Pattern,
+            (Self::Regex(_), _) => KeyOrigin::Pattern,
         }
     }
 
@@ -73,7 +73,7 @@ fn unescaped(pattern: &str) -> String {
 /// slashes; the reader of a file of any other has said what its keys are, and nobody may
 /// guess it again from their text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Taken {
+pub(crate) enum KeyOrigin {
     /// As [`Key::parse`] does it.
     BySlashes,
     /// Plain text, whatever it looks like: the program has no patterns.
@@ -135,7 +135,7 @@ mod tests {
             let expected = parts.map(|(pattern, flags)| (pattern.to_owned(), flags.to_owned()));
             assert_eq!(found, expected, "{raw}");
             assert_eq!(Key::parse(raw).raw(), raw);
-            assert_eq!(Key::parse(raw).taken(), Taken::BySlashes, "{raw}");
+            assert_eq!(Key::parse(raw).taken(), KeyOrigin::BySlashes, "{raw}");
         }
     }
 
@@ -146,13 +146,13 @@ mod tests {
             Key::Regex(RegexKey { raw, pattern, flags: flags.to_owned() })
         };
         for (key, taken) in [
-            (Key::Literal("bell".to_owned()), Taken::BySlashes),
-            (Key::Literal("/bell/".to_owned()), Taken::Plain),
-            (Key::Literal(" /bell/i ".to_owned()), Taken::Plain),
-            (regex("/bell/i", "bell", "i"), Taken::BySlashes),
-            (regex("har?or", r"\bhar\wor\b", "i"), Taken::Pattern),
-            (regex("/har?or/", r"\b/har\wor/\b", "i"), Taken::Pattern),
-            (regex("b.ll", "b.ll", ""), Taken::Pattern),
+            (Key::Literal("bell".to_owned()), KeyOrigin::BySlashes),
+            (Key::Literal("/bell/".to_owned()), KeyOrigin::Plain),
+            (Key::Literal(" /bell/i ".to_owned()), KeyOrigin::Plain),
+            (regex("/bell/i", "bell", "i"), KeyOrigin::BySlashes),
+            (regex("har?or", r"\bhar\wor\b", "i"), KeyOrigin::Pattern),
+            (regex("/har?or/", r"\b/har\wor/\b", "i"), KeyOrigin::Pattern),
+            (regex("b.ll", "b.ll", ""), KeyOrigin::Pattern),
         ] {
             assert_eq!(key.taken(), taken, "{key:?}");
         }

@@ -11,7 +11,7 @@ mod placement;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::key::Taken;
+pub(crate) use self::key::KeyOrigin;
 pub use self::{
     entry::{
         Activation, BudgetRules, Entry, EntryRest, Filters, Force, Gates, Group, Inject, InjectOp,

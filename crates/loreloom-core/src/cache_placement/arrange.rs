@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Laid, Ledger, LoreSources, Planned, Scene, StableSettings, fingerprint, plan};
+use super::{Laid, Ledger, LoreSources, PlanInput, Planned, StableSettings, fingerprint, plan};
 use crate::{
     assemble::{Layout, Stands},
     chat::Path,
@@ -14,7 +14,7 @@ use crate::{
     library::Library,
     place::{LOREBOOK_SLOT, Place, Provenance},
     prompt::PromptMessage,
-    report::{Outcome, Report, Standing, Stop, Verdict},
+    report::{KeptPlace, Outcome, Report, Stop, Verdict},
     units::{MessageCount, Tokens},
 };
 
@@ -41,7 +41,7 @@ pub struct Canvas<'a> {
 
 impl Arrangement {
     /// Places the texts that a turn wove, after what the ledger says of the turns before. The
-    /// turn's delta takes up what changes in it, and its verdicts where texts stand.
+    /// turn's delta takes up what changes in it, and its verdicts where texts are.
     ///
     /// Texts may take as much as the turn's pools together, but never less than they ask for:
     /// what lingers comes out of what the turn leaves over.
@@ -54,7 +54,7 @@ impl Arrangement {
     ) -> Planned {
         let window = self.window(canvas);
         let marked = marked(canvas.prompt);
-        let scene = Scene {
+        let scene = PlanInput {
             window: &window,
             head: head(canvas),
             length: MessageCount(u32::try_from(canvas.path.items().len()).unwrap_or(u32::MAX)),
@@ -82,7 +82,7 @@ impl Arrangement {
     }
 }
 
-/// What stands before the chat.
+/// What is before the chat.
 fn head(canvas: Canvas<'_>) -> Digest {
     fingerprint(canvas.layout.head.iter().filter_map(|mark| {
         let text = canvas.prompt.get(mark.message)?.content.as_str();
@@ -101,7 +101,7 @@ fn marked(prompt: &[PromptMessage]) -> Vec<Place> {
     asks.then(|| Place::Slot(LOREBOOK_SLOT.to_owned())).into_iter().collect()
 }
 
-/// Says in a turn's verdicts where the texts stand. An entry that nothing touched gets one if its
+/// Says in a turn's verdicts where the texts are. An entry that nothing touched gets one if its
 /// text lingers.
 fn tell(report: &mut Report, laid: &[Laid], library: &Library) {
     for Laid { injection, zone, idle_since } in laid {
@@ -113,10 +113,10 @@ fn tell(report: &mut Report, laid: &[Laid], library: &Library) {
             report.verdicts.len() - 1
         });
         let verdict = &mut report.verdicts[at];
-        // What stands where its author wants it needs no further word.
+        // A text at its author's place needs no remark.
         let elsewhere = idle_since.is_some() || verdict.place() != Some(&injection.place);
         verdict.stands = elsewhere.then(|| {
-            Box::new(Standing {
+            Box::new(KeptPlace {
                 place: injection.place.clone(),
                 zone: *zone,
                 tokens: injection.tokens,

@@ -1,12 +1,12 @@
 //! Where the story begins in the prompt when the front end's window is full.
 
-use super::{Ledger, Scene, StableSettings};
+use super::{Ledger, PlanInput, StableSettings};
 
 /// How many of the window's oldest messages are left out.
 ///
 /// The window is full if it lacks messages of the path and no longer begins where it did. A
 /// cut holds until the front end itself has dropped everything before it.
-pub(super) fn ahead(scene: &Scene<'_>, ledger: &Ledger, settings: &StableSettings) -> usize {
+pub(super) fn ahead(scene: &PlanInput<'_>, ledger: &Ledger, settings: &StableSettings) -> usize {
     let window = scene.window;
     let whole = window.len() >= scene.length.0 as usize;
     if settings.cut_ahead_percent == 0 || whole {

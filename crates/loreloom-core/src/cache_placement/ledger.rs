@@ -17,7 +17,7 @@ use crate::{
     units::MessageCount,
 };
 
-/// Where a placed text stands.
+/// Where a placed text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Anchor {
@@ -30,13 +30,13 @@ pub enum Anchor {
 /// A text that was placed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slip {
-    /// Where it stands.
+    /// Where it is.
     pub anchor: Anchor,
     /// Its rank among the texts of one anchor.
     pub order: u32,
     /// The text, as it was woven.
     pub injection: Injection,
-    /// What its source said ([`Sources::says`](super::Sources::says)).
+    /// What its source said ([`SourceLookup::says`](super::SourceLookup::says)).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<Digest>,
 }
@@ -45,7 +45,7 @@ pub struct Slip {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ledger {
-    /// What stands in the prompt.
+    /// What is in the prompt.
     pub slips: BTreeMap<SlipId, Arc<Slip>>,
     /// Texts that no turn asks for any more: the length of the story when they fell idle.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bill, Kept, Mark, Provider, TokenMemo, kept, marks};
+use super::{Bill, CacheMark, Provider, SharedPrefix, TokenMemo, kept, marks};
 use crate::{assemble::Assembled, chat::Role, place::Provenance, prompt::PromptMessage};
 
 /// A prompt that was sent: what the next one is compared with.
@@ -12,7 +12,7 @@ pub struct Sent {
     /// The prompt.
     pub prompt: Vec<PromptMessage>,
     /// The breakpoints it had or should have had.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<CacheMark>,
 }
 
 /// What a prompt kept, and what it costs.
@@ -20,11 +20,11 @@ pub struct Sent {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Measured {
     /// What it has in common with the one before.
-    pub kept: Kept,
+    pub kept: SharedPrefix,
     /// What it costs.
     pub bill: Bill,
     /// Where its breakpoints should be; none for a provider that needs none.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<CacheMark>,
 }
 
 /// Measures a prompt. `before` is the last one sent to the same model in the same chat,

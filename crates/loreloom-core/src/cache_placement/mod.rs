@@ -1,27 +1,27 @@
-//! Placement for the sake of the prompt cache.
+//! Places that keep the provider's prompt cache useful.
 //!
 //! Providers and local servers reuse the longest beginning that a prompt shares with one
 //! they have seen. Lore at its authors' places breaks that beginning whenever an entry
 //! comes or goes. In this mode a prompt has three zones instead:
 //!
 //! - the **head**: what the first turn of a story wove before the chat stays there;
-//! - the **ledger**: lore that comes later stands before the message that was newest then,
+//! - the **ledger**: later lore goes before the message that is newest at that time,
 //!   and stays at that message, byte for byte;
-//! - the **tail**: what changes anyway (notes, chance, recall) stands right before the
+//! - the **tail**: what changes anyway (notes, chance, recall) goes right before the
 //!   newest message, where it costs least.
 //!
-//! A text that no turn asks for any more is not taken out at once, because that costs more
-//! than leaving it: it lingers, then counts as waste, and waste leaves in batches. Lore
-//! therefore stands later than its author asked for, and may outlive its activation; what
-//! must not is told by [`comes_and_goes`] and [`note_comes_and_goes`]. It never outlives its
-//! source ([`Sources::says`]).
+//! A text that is no longer active is not removed at once, because removing it costs more than
+//! leaving it. It lingers, then counts as waste, and waste is removed in batches. So lore may be
+//! further back than its author asked for, and may outlive its activation. Lore that must not is
+//! recognised by [`comes_and_goes`] and [`note_comes_and_goes`]. No text outlives its source
+//! ([`SourceLookup::says`]).
 //!
-//! A front end whose window is full drops its oldest messages every turn, and with them all
-//! of the cache. If the settings allow it, the story is cut further ahead, so that the cut
-//! can stay where it is for some turns.
+//! A front end with a full window drops its oldest messages every turn, and with them the whole
+//! cache. If the settings allow it, more of the story is cut at once, and the cut then stays for
+//! some turns.
 //!
-//! [`plan`] gives texts new places and leaves finding them in a prompt to the planner of
-//! such prompts: a place in the ledger is a depth of this turn.
+//! [`plan`] gives texts new places; [`assemble`](crate::assemble) finds them in the prompt. A
+//! place in the ledger is a depth of this turn.
 
 mod arrange;
 mod cut;
@@ -41,11 +41,11 @@ pub use self::{
     ledger::{Anchor, Ledger, LedgerDelta, Slip},
     measure::{Measured, Sent, measure},
     nature::{comes_and_goes, note_comes_and_goes},
-    plan::{CutOff, Evicted, Eviction, Laid, Planned, Scene, Zone, fingerprint, plan},
-    prefix::{Kept, TokenMemo, kept},
-    provider::{Bill, Mark, PROVIDERS, Provider, marks},
-    sources::{LoreSources, Sources, wording},
-    trial::{Mode, Trial, TrialTurn, Tried},
+    plan::{CutOff, Evicted, Eviction, Laid, PlanInput, Planned, Zone, fingerprint, plan},
+    prefix::{SharedPrefix, TokenMemo, kept},
+    provider::{Bill, CacheMark, PROVIDERS, Provider, marks},
+    sources::{LoreSources, SourceLookup, wording},
+    trial::{Mode, ModeResult, ModeTrial, TrialTurn},
 };
 use crate::units::{Depth, MessageCount};
 
@@ -59,7 +59,7 @@ pub struct StableSettings {
     pub waste_percent: u32,
     /// Lore at this depth or nearer to the end is volatile.
     pub notes_within: Depth,
-    /// How far from the end volatile text may stand.
+    /// How far from the end volatile text may be.
     pub tail_depth: Depth,
     /// How often a text may change in place before its source counts as volatile.
     pub rewrites: u32,

@@ -1,4 +1,4 @@
-//! Which text may stay where it was placed, and which must be told anew every turn.
+//! Which text may stay where it was placed, and which is placed anew every turn.
 //!
 //! A text that stays may outlive its activation by some messages. That is harmless for
 //! what is true of the world, and wrong for what is true only now, for one speaker or
@@ -70,7 +70,7 @@ pub(super) fn is_volatile(injection: &Injection, settings: &StableSettings) -> b
         }
 }
 
-/// Whether a text stands where a marker of the prompt asks for it, and nowhere else.
+/// Whether a text is where a marker of the prompt asks for it, and nowhere else.
 pub(super) fn is_marked(place: &Place, marked: &[Place]) -> bool {
     match place {
         Place::Outlet(_) => true,

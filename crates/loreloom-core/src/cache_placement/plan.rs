@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Anchor, Ledger, LedgerDelta, Slip, Sources, StableSettings, cut,
+    Anchor, Ledger, LedgerDelta, Slip, SourceLookup, StableSettings, cut,
     ledger::{slip_id, source_key},
     nature::{is_marked, is_volatile},
 };
@@ -20,7 +20,7 @@ use crate::{
 
 /// What must be known of a turn's prompt.
 #[derive(Clone, Copy, Debug)]
-pub struct Scene<'a> {
+pub struct PlanInput<'a> {
     /// The messages of the story that the prompt holds, oldest first: those by which depth
     /// is counted.
     pub window: &'a [MessageId],
@@ -143,9 +143,9 @@ impl Planned {
 /// message. All texts together, lingering ones too, take at most `limit` tokens; what
 /// exceeds it is left out from the end of `injections`. `sources` tells which texts may linger.
 pub fn plan(
-    scene: &Scene<'_>,
+    scene: &PlanInput<'_>,
     injections: &[Injection],
-    sources: &dyn Sources,
+    sources: &dyn SourceLookup,
     ledger: &Ledger,
     limit: Tokens,
     settings: &StableSettings,
@@ -189,7 +189,7 @@ struct Sorted<'a> {
 }
 
 struct Draft<'a> {
-    scene: &'a Scene<'a>,
+    scene: &'a PlanInput<'a>,
     settings: &'a StableSettings,
     ledger: Ledger,
     /// Whether this is the first turn: nothing is cached, so every place is free.
@@ -204,7 +204,7 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new(scene: &'a Scene<'a>, before: &Ledger, settings: &'a StableSettings) -> Self {
+    fn new(scene: &'a PlanInput<'a>, before: &Ledger, settings: &'a StableSettings) -> Self {
         let mut ledger = before.clone();
         let skip = cut::ahead(scene, before, settings);
         let start = scene.window.first().copied();
@@ -296,7 +296,7 @@ impl<'a> Draft<'a> {
     }
 
     /// What is not asked for stays for the sake of the cache, but not against its source.
-    fn drop_withdrawn(&mut self, sorted: &Sorted<'_>, sources: &dyn Sources) {
+    fn drop_withdrawn(&mut self, sorted: &Sorted<'_>, sources: &dyn SourceLookup) {
         let mut ids = Vec::new();
         for (id, slip) in self.ledger.slips.iter().filter(|(id, _)| !sorted.asked.contains(*id)) {
             let says = sources.says(&slip.injection.source);
@@ -367,7 +367,7 @@ impl<'a> Draft<'a> {
         idle.map(|slip| u64::from(slip.injection.tokens.0)).sum()
     }
 
-    fn place_new(&mut self, sorted: &Sorted<'_>, sources: &dyn Sources) {
+    fn place_new(&mut self, sorted: &Sorted<'_>, sources: &dyn SourceLookup) {
         let mut order = self.ledger.next_order();
         for (id, injection) in &sorted.lasting {
             if self.ledger.slips.contains_key(id) {

@@ -28,8 +28,8 @@ impl<'a> TokenMemo<'a> {
 
 /// What two prompts in a row have in common, in tokens of their texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct Kept {
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Kept))]
+pub struct SharedPrefix {
     /// The common beginning.
     pub kept: Tokens,
     /// The prompt before.
@@ -38,7 +38,7 @@ pub struct Kept {
     pub total: Tokens,
 }
 
-impl Kept {
+impl SharedPrefix {
     /// How much of the prompt before is still the beginning, from 0 to 1; nothing kept of
     /// nothing is all of it.
     pub fn share(&self) -> f64 {
@@ -51,7 +51,11 @@ impl Kept {
 
 /// Compares a prompt with the one sent before. A message that changed counts up to its
 /// first byte that differs.
-pub fn kept(previous: &[PromptMessage], now: &[PromptMessage], memo: &mut TokenMemo<'_>) -> Kept {
+pub fn kept(
+    previous: &[PromptMessage],
+    now: &[PromptMessage],
+    memo: &mut TokenMemo<'_>,
+) -> SharedPrefix {
     let same = previous.iter().zip(now).take_while(|(before, after)| before == after).count();
     let mut kept: Tokens = now[..same].iter().map(|one| memo.count(&one.content)).sum();
     if let (Some(before), Some(after)) = (previous.get(same), now.get(same))
@@ -65,7 +69,7 @@ pub fn kept(previous: &[PromptMessage], now: &[PromptMessage], memo: &mut TokenM
     };
     let (previous, total) = (total(previous), total(now));
     // A text cut inside a word may have more tokens than the whole.
-    Kept { kept: kept.min(previous).min(total), previous, total }
+    SharedPrefix { kept: kept.min(previous).min(total), previous, total }
 }
 
 /// The common beginning of two texts, in whole characters.

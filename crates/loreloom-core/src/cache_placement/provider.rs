@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Kept, TokenMemo};
+use super::{SharedPrefix, TokenMemo};
 use crate::{prompt::PromptMessage, units::Tokens};
 
 /// How a provider caches. Prices are in thousandths of the full price of a prompt token.
@@ -73,8 +73,8 @@ pub const PROVIDERS: [Provider; 4] = [
 
 /// A breakpoint: the prompt up to and including a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct Mark {
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Mark))]
+pub struct CacheMark {
     /// The message, counted from 0.
     pub message: usize,
     /// The tokens up to its end.
@@ -103,13 +103,13 @@ impl Provider {
 
     /// What a prompt costs after the one before. `before` and `now` are the breakpoints of
     /// both, which count where a provider needs them.
-    pub fn bill(&self, kept: &Kept, before: &[Mark], now: &[Mark]) -> Bill {
+    pub fn bill(&self, kept: &SharedPrefix, before: &[CacheMark], now: &[CacheMark]) -> Bill {
         let (read, cached) = if self.breakpoints == 0 {
             let whole = kept.kept.0 - kept.kept.0 % self.step.0.max(1);
             (Tokens(whole), kept.total)
         } else {
             let reused = before.iter().filter(|mark| {
-                let near = |now: &&Mark| {
+                let near = |now: &&CacheMark| {
                     now.message >= mark.message && now.message - mark.message <= self.lookback
                 };
                 mark.tokens <= kept.kept && now.iter().any(|now| near(&now))
@@ -138,7 +138,7 @@ pub fn marks(
     head: usize,
     stable: usize,
     memo: &mut TokenMemo<'_>,
-) -> Vec<Mark> {
+) -> Vec<CacheMark> {
     let Some(end) = stable.min(prompt.len()).checked_sub(1) else { return Vec::new() };
     // Multiples of a fixed step do not move when the story grows.
     let step = (provider.lookback * 4 / 5).max(1);
@@ -152,7 +152,7 @@ pub fn marks(
     for (message, one) in prompt.iter().enumerate().take(end + 1) {
         tokens = tokens.saturating_add(memo.count(&one.content));
         if chosen.contains(&message) && tokens >= provider.minimum {
-            found.push(Mark { message, tokens });
+            found.push(CacheMark { message, tokens });
         }
     }
     let surplus = found.len().saturating_sub(provider.breakpoints);
@@ -165,8 +165,9 @@ mod tests {
     use crate::{chat::Role, tokens::ByteEstimate};
 
     fn bill(name: &str, kept: u32, total: u32, marks: [u32; 2]) -> (u32, u32, u32, u32) {
-        let kept = Kept { kept: Tokens(kept), previous: Tokens(total), total: Tokens(total) };
-        let mark = |tokens| [Mark { message: 3, tokens: Tokens(tokens) }];
+        let kept =
+            SharedPrefix { kept: Tokens(kept), previous: Tokens(total), total: Tokens(total) };
+        let mark = |tokens| [CacheMark { message: 3, tokens: Tokens(tokens) }];
         let provider = Provider::named(name).unwrap();
         let bill = provider.bill(&kept, &mark(marks[0]), &mark(marks[1]));
         (bill.read.0, bill.written.0, bill.plain.0, bill.cost.0)

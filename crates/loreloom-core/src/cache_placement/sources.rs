@@ -11,14 +11,13 @@ use crate::{
 };
 
 /// What the planner asks about sources.
-pub trait Sources {
+pub trait SourceLookup {
     /// Whether a text must not outlive its activation.
     fn comes_and_goes(&self, injection: &Injection) -> bool;
 
-    /// A fingerprint of what a source has to say at this turn, whether or not it is asked for;
-    /// `None` if it has nothing to say. A text that nobody asks for stands only while its source
-    /// still has the same to say: what was changed, switched off, deleted or taken out of a chat
-    /// by hand is meant to be gone.
+    /// A fingerprint of a source's current text, active or not; `None` if it has none. A text that
+    /// is no longer active stays only while its source is unchanged: a user who changes, disables,
+    /// deletes or detaches it wants the old text gone.
     fn says(&self, source: &Provenance) -> Option<Digest>;
 }
 
@@ -27,7 +26,7 @@ pub trait Sources {
 pub struct LoreSources<'a> {
     /// All that there are.
     pub library: &'a Library,
-    /// Those that are active for whoever speaks.
+    /// Those that are active for the speaker.
     pub active: &'a ActiveEntries,
     /// What people want of the vault in this chat.
     pub scene: &'a turn::VaultContext,
@@ -46,7 +45,7 @@ impl LoreSources<'_> {
     }
 }
 
-impl Sources for LoreSources<'_> {
+impl SourceLookup for LoreSources<'_> {
     fn comes_and_goes(&self, injection: &Injection) -> bool {
         let Provenance::Lore { entry, .. } = &injection.source else { return false };
         match self.library.find(entry) {

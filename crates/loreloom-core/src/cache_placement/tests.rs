@@ -50,7 +50,7 @@ struct Story {
     edited: Vec<(&'static str, Option<&'static str>)>,
 }
 
-impl Sources for Story {
+impl SourceLookup for Story {
     fn comes_and_goes(&self, injection: &Injection) -> bool {
         injection.text.starts_with("Maybe")
     }
@@ -87,7 +87,7 @@ impl Story {
         let window = self.window();
         let head = crate::digest::Hasher::new("head").field(self.head.as_bytes()).finish();
         let length = MessageCount(u32::try_from(self.path.items().len()).unwrap());
-        let scene = Scene { window: &window, head, length, marked: &[] };
+        let scene = PlanInput { window: &window, head, length, marked: &[] };
         plan(&scene, injections, self, &self.ledger, self.limit, &self.settings)
     }
 
@@ -314,7 +314,7 @@ fn text_at_a_marker_is_left_to_the_marker() {
         [(&[][..], [Zone::Marked, Zone::Head]), (&[slot][..], [Zone::Marked, Zone::Marked])]
     {
         let scene =
-            Scene { window: &window, head: Digest::default(), length: MessageCount(2), marked };
+            PlanInput { window: &window, head: Digest::default(), length: MessageCount(2), marked };
         let settings = StableSettings::default();
         let planned = plan(&scene, &injections, &story, &Ledger::default(), LIMIT, &settings);
         let zones: Vec<Zone> = planned.laid.iter().map(|laid| laid.zone).collect();
@@ -560,7 +560,7 @@ proptest! {
         };
         let (_, mut before) = story.turn(&lasting(asked));
         for turn in 0..turns {
-            // What comes in addition stands after all that was there.
+            // Additional texts come after everything that was there.
             let asked = if turn == 0 { asked | more } else { asked };
             let (_, now) = story.turn(&lasting(asked));
             prop_assert_eq!(&now[..before.len()], &before[..]);

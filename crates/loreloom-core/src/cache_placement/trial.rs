@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{
-    Kept, Ledger, Measured, Planned, Provider, Scene, Sent, Sources, StableSettings, TokenMemo,
-    measure, plan,
+    Ledger, Measured, PlanInput, Planned, Provider, Sent, SharedPrefix, SourceLookup,
+    StableSettings, TokenMemo, measure, plan,
 };
 use crate::{
     assemble::Assembled,
@@ -44,11 +44,11 @@ impl Mode {
 /// A turn of the story.
 pub struct TrialTurn<'a> {
     /// What the planner must know of the prompt.
-    pub scene: Scene<'a>,
+    pub scene: PlanInput<'a>,
     /// The texts of the turn.
     pub injections: &'a [Injection],
     /// Where they come from.
-    pub sources: &'a dyn Sources,
+    pub sources: &'a dyn SourceLookup,
     /// The most tokens they may take.
     pub limit: Tokens,
     /// Puts texts into the turn's prompt, of which so many of the oldest messages of the
@@ -58,7 +58,7 @@ pub struct TrialTurn<'a> {
 
 /// What a mode came to over all turns but the first, which has nothing to keep.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Tried {
+pub struct ModeResult {
     /// Turns that had one before them.
     pub turns: u32,
     /// Tokens that stayed the beginning of the next prompt.
@@ -73,7 +73,7 @@ pub struct Tried {
     pub broken: u32,
 }
 
-impl Tried {
+impl ModeResult {
     /// The share of tokens that stayed, from 0 to 1.
     pub fn share(&self) -> f64 {
         ratio(self.kept, self.previous)
@@ -90,18 +90,18 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
 }
 
-/// A story told in all modes at once.
-pub struct Trial<'a> {
+/// A story that is placed in all modes side by side.
+pub struct ModeTrial<'a> {
     provider: Provider,
     settings: StableSettings,
     memo: TokenMemo<'a>,
     ledger: Ledger,
     sent: BTreeMap<Mode, Sent>,
-    tried: BTreeMap<Mode, Tried>,
+    tried: BTreeMap<Mode, ModeResult>,
 }
 
-impl<'a> Trial<'a> {
-    /// A story of which nothing is told yet.
+impl<'a> ModeTrial<'a> {
+    /// A trial without turns.
     pub fn new(
         provider: Provider,
         settings: StableSettings,
@@ -119,7 +119,7 @@ impl<'a> Trial<'a> {
 
     /// Tells the next turn: what each mode kept of the prompt before, and the plan of the
     /// stable one.
-    pub fn turn(&mut self, turn: &TrialTurn<'_>) -> (BTreeMap<Mode, Kept>, Planned) {
+    pub fn turn(&mut self, turn: &TrialTurn<'_>) -> (BTreeMap<Mode, SharedPrefix>, Planned) {
         let TrialTurn { scene, injections, sources, limit, .. } = turn;
         let planned = plan(scene, injections, *sources, &self.ledger, *limit, &self.settings);
         self.ledger.apply(&planned.delta);
@@ -141,7 +141,7 @@ impl<'a> Trial<'a> {
         mode: Mode,
         assembled: Assembled,
         moves: &dyn Fn(&Provenance) -> bool,
-    ) -> Kept {
+    ) -> SharedPrefix {
         let before = self.sent.get(&mode);
         let Measured { kept, bill, marks } =
             measure(&self.provider, before, &assembled, moves, &mut self.memo);
@@ -159,7 +159,7 @@ impl<'a> Trial<'a> {
     }
 
     /// What a mode came to so far.
-    pub fn tried(&self, mode: Mode) -> Tried {
+    pub fn tried(&self, mode: Mode) -> ModeResult {
         self.tried.get(&mode).cloned().unwrap_or_default()
     }
 }

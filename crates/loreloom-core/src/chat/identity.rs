@@ -1,4 +1,4 @@
-//! How messages are told apart.
+//! Ids of messages.
 //!
 //! A message's id does not depend on its ancestors: it hashes the chat, the role, the
 //! text without a speaker prefix, and how many times this same text came before on the

@@ -1,25 +1,25 @@
-//! Under which names a path was told.
+//! The names of the speakers on a path.
 //!
 //! A message's id leaves the speaker out, so that a renamed persona changes nothing; the
-//! tree therefore keeps each message under the name it was first told with. Keys are looked
+//! tree therefore stores each message with the first name it came with. Keys are looked
 //! for in `Name: text`, so a turn must remember the names it saw to be decided again.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Message, Path, Role, identity};
 
-/// Who told the messages of a path: runs of messages of one role under one name.
+/// Who spoke the messages of a path: runs of messages of one role under one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Voices(Vec<Voice>);
 
-/// Messages of one role in a row (others may stand between) that were told alike.
+/// Consecutive messages of one role (others may be between) with the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Voice {
     role: Role,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     name: Option<String>,
-    /// The name as it stands in the text.
+    /// The name as it is in the text.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     prefix: String,
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
@@ -58,7 +58,7 @@ impl Voices {
         self.0.is_empty()
     }
 
-    /// The messages as they were told; those that no voice is known for stay as they are.
+    /// The messages with their speakers' names; messages without a known voice do not change.
     pub fn retell(&self, messages: impl IntoIterator<Item = Message>) -> Vec<Message> {
         let mut messages: Vec<Message> = messages.into_iter().collect();
         self.retell_in_place(&mut messages);

@@ -1,9 +1,9 @@
 //! Why an entry fired, kept small until somebody reads it: a turn moves hundreds of these.
 
 use super::{
-    keys::Keys,
+    keys::EntryKeys,
     scanner::Scanner,
-    texts::{Location, PartRef, Reach},
+    texts::{Location, PartRef, ScanReach},
 };
 use crate::{
     ids::MessageId,
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct EntryMatch {
     pub(crate) why: Why,
-    pub(crate) reach: Reach,
+    pub(crate) reach: ScanReach,
     /// The primary key that was found, and the secondary ones.
     pub(crate) primary: Option<u32>,
     pub(crate) secondary: Box<[u32]>,
@@ -36,7 +36,7 @@ pub(crate) enum Why {
 
 impl EntryMatch {
     /// A match that needs no key.
-    pub(crate) fn by(why: Why, reach: Reach) -> Self {
+    pub(crate) fn by(why: Why, reach: ScanReach) -> Self {
         Self { why, reach, primary: None, secondary: Box::default() }
     }
 }
@@ -79,7 +79,7 @@ struct LocatedKey {
 
 impl Scanner<'_> {
     /// Why a candidate with these keys is one.
-    pub(crate) fn cause(&mut self, found: &EntryMatch, keys: Keys<'_>) -> Cause {
+    pub(crate) fn cause(&mut self, found: &EntryMatch, keys: EntryKeys<'_>) -> Cause {
         let reach = found.reach;
         let primary = found.primary.map(|at| self.located(at, keys.primary, reach));
         let in_lore =
@@ -104,7 +104,7 @@ impl Scanner<'_> {
         }
     }
 
-    fn located(&mut self, at: u32, keys: &[CompiledKey], reach: Reach) -> LocatedKey {
+    fn located(&mut self, at: u32, keys: &[CompiledKey], reach: ScanReach) -> LocatedKey {
         let key = &keys[at as usize];
         let probe = self.probe(key);
         let (place, also) = self.texts.locate_all(key, &probe, reach).unzip();
@@ -120,7 +120,7 @@ impl Cause {
     /// The trigger as reports say it. `place` says where in the chat a location is.
     pub(crate) fn trigger(
         &self,
-        keys: Keys<'_>,
+        keys: EntryKeys<'_>,
         library: &Library,
         place: impl Fn(&Location) -> MatchPlace,
     ) -> Trigger {

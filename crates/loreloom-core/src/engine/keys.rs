@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{
     cause::{EntryMatch, Why},
     scanner::Scanner,
-    texts::{Limit, Reach},
+    texts::{Limit, ScanReach},
 };
 use crate::{
     book::SelectiveLogic,
@@ -15,7 +15,7 @@ use crate::{
 
 /// The keys of an entry.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Keys<'k> {
+pub(crate) struct EntryKeys<'k> {
     /// One of them must be found.
     pub(crate) primary: &'k [CompiledKey],
     /// How many of them must be found depends on the logic; empty where they do not count.
@@ -50,13 +50,13 @@ impl Scanner<'_> {
     }
 
     /// Whether a key of an entry is found in reach, after its macros.
-    pub(crate) fn holds(&mut self, ix: EntryIx, key: &CompiledKey, reach: Reach) -> bool {
+    pub(crate) fn holds(&mut self, ix: EntryIx, key: &CompiledKey, reach: ScanReach) -> bool {
         let probe = self.probe(key);
         self.texts.holds(ix, key, &probe, reach)
     }
 
     /// A reach with no more of the chat than the entry's own limits.
-    pub(crate) fn limited(&mut self, reach: Reach, limits: [Option<Limit>; 2]) -> Reach {
+    pub(crate) fn limited(&mut self, reach: ScanReach, limits: [Option<Limit>; 2]) -> ScanReach {
         let limits = limits.into_iter().flatten();
         limits.fold(reach, |reach, limit| self.texts.limited(reach, limit, self.counter))
     }
@@ -65,8 +65,8 @@ impl Scanner<'_> {
     pub(crate) fn match_keys(
         &mut self,
         ix: EntryIx,
-        keys: Keys<'_>,
-        reach: Reach,
+        keys: EntryKeys<'_>,
+        reach: ScanReach,
     ) -> Result<EntryMatch, Stop> {
         if keys.primary.is_empty() {
             return Err(Stop::NoKeys);
@@ -102,7 +102,7 @@ impl Scanner<'_> {
         &mut self,
         ix: EntryIx,
         lists: &[Vec<CompiledKey>],
-        reach: Reach,
+        reach: ScanReach,
     ) -> Result<(), Stop> {
         match lists.iter().find(|list| !list.iter().any(|key| self.holds(ix, key, reach))) {
             Some(list) => Err(Stop::Required { missing: written(list) }),
@@ -115,7 +115,7 @@ impl Scanner<'_> {
         &mut self,
         ix: EntryIx,
         lists: &[Vec<CompiledKey>],
-        reach: Reach,
+        reach: ScanReach,
     ) -> Result<(), Stop> {
         match lists.iter().find(|list| list.iter().all(|key| self.holds(ix, key, reach))) {
             Some(list) => Err(Stop::Excluded { found: written(list) }),
@@ -123,16 +123,17 @@ impl Scanner<'_> {
         }
     }
 
-    /// A near miss: a key that stands in the chat, but further back than the entry scans.
+    /// A near miss: a key that is in the chat, but further back than the entry scans.
     /// Messages beyond the usual reach must be scanned for that.
     pub(crate) fn out_of_reach(
         &mut self,
         ix: EntryIx,
         keys: &[CompiledKey],
-        own: Reach,
+        own: ScanReach,
         limits: [Option<Limit>; 2],
     ) -> Option<Stop> {
-        let anywhere = Reach { messages: MOST_MESSAGES, cut: 0, opened: self.texts.opens(), ..own };
+        let anywhere =
+            ScanReach { messages: MOST_MESSAGES, cut: 0, opened: self.texts.opens(), ..own };
         let (key, distance) = keys.iter().find_map(|key| {
             let probe = self.probe(key);
             let held = self.texts.holds(ix, key, &probe, anywhere);

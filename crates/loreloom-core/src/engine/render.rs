@@ -41,8 +41,7 @@ impl Scanner<'_> {
     }
 }
 
-/// A text on its way to the prompt after the scripts that change lore. `depth` is where it
-/// stands in the chat, if it does.
+/// A text after the scripts that change lore. `depth` is its depth in the chat, if it has one.
 pub(crate) fn rewrite(
     text: &Arc<str>,
     depth: Option<Depth>,
@@ -51,10 +50,6 @@ pub(crate) fn rewrite(
 ) -> Arc<str> {
     let mut text = Arc::clone(text);
     for script in scripts.iter().filter(|script| script.applies_to_lore(depth)) {
-        // A script does not fill what another one emptied.
-        if text.is_empty() {
-            break;
-        }
         text = script.apply(&text, macros).into();
     }
     text

@@ -4,10 +4,10 @@ use rustc_hash::FxHashMap;
 
 use super::{
     EngineInput, Timing,
-    texts::{ScanSource, Texts},
+    texts::{ScanSource, TurnTexts},
 };
 use crate::{
-    book::Taken,
+    book::KeyOrigin,
     dice::Dice,
     library::{Dialect, EntryIx, KeyMode, Probe},
     macros::MacroValues,
@@ -22,11 +22,11 @@ pub(crate) struct Scanner<'a> {
     pub(super) dialect: Dialect,
     pub(crate) counter: &'a dyn TokenCounter,
     pub(crate) dice: &'a mut dyn Dice,
-    pub(crate) texts: Texts<'a>,
+    pub(crate) texts: TurnTexts<'a>,
     pub(crate) macros: MacroValues<'a>,
     pub(crate) timing: Timing,
     /// Keys with macros, as they are this turn.
-    pub(super) resolved: FxHashMap<(Box<str>, KeyMode, Taken), Probe>,
+    pub(super) resolved: FxHashMap<(Box<str>, KeyMode, KeyOrigin), Probe>,
     /// Ranks to look at in the next pass.
     live: Vec<u32>,
     /// The pass that runs, counted from 1.
@@ -47,7 +47,7 @@ impl<'a> Scanner<'a> {
             dialect: source.dialect,
             counter: *counter,
             dice: &mut **dice,
-            texts: Texts::new(&input, source, cache),
+            texts: TurnTexts::new(&input, source, cache),
             macros: input.turn.macros(),
             timing,
             resolved: FxHashMap::default(),

@@ -8,7 +8,7 @@ use crate::units::{MessageCount, Tokens};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = FixChange))]
 #[serde(tag = "change", rename_all = "snake_case")]
-pub enum Change {
+pub enum FixChange {
     /// Switch the entry on.
     Enable,
     /// Make it always fire.
@@ -65,26 +65,28 @@ pub enum Change {
 }
 
 /// A change in plain English.
-pub fn words(change: &Change) -> String {
+pub fn words(change: &FixChange) -> String {
     match change {
-        Change::Enable => "switch it on".to_owned(),
-        Change::MakeConstant => "make it constant".to_owned(),
-        Change::AnyGeneration => "allow it for every kind of generation".to_owned(),
-        Change::AnyCharacter => "allow it for every character".to_owned(),
-        Change::ScanDepth { messages: 1 } => "scan 1 message for it".to_owned(),
-        Change::ScanDepth { messages } => format!("scan {messages} messages for it"),
-        Change::Say { words } => format!("let the newest message say “{}”", words.join("” and “")),
-        Change::IgnoreSecondary => "ignore its secondary keys".to_owned(),
-        Change::Wait { until } => format!("wait until the chat has {} messages", until.0),
-        Change::AllowRecursion => "let other entries bring it in".to_owned(),
-        Change::NoRecursionLevel => "let it fire without waiting for recursion".to_owned(),
-        Change::DropDecorator => "remove its @@dont_activate".to_owned(),
-        Change::LeaveGroups => "take it out of its groups".to_owned(),
-        Change::Probability { percent } => format!("raise its probability to {percent} %"),
-        Change::Nearness { threshold } => {
+        FixChange::Enable => "switch it on".to_owned(),
+        FixChange::MakeConstant => "make it constant".to_owned(),
+        FixChange::AnyGeneration => "allow it for every kind of generation".to_owned(),
+        FixChange::AnyCharacter => "allow it for every character".to_owned(),
+        FixChange::ScanDepth { messages: 1 } => "scan 1 message for it".to_owned(),
+        FixChange::ScanDepth { messages } => format!("scan {messages} messages for it"),
+        FixChange::Say { words } => {
+            format!("let the newest message say “{}”", words.join("” and “"))
+        }
+        FixChange::IgnoreSecondary => "ignore its secondary keys".to_owned(),
+        FixChange::Wait { until } => format!("wait until the chat has {} messages", until.0),
+        FixChange::AllowRecursion => "let other entries bring it in".to_owned(),
+        FixChange::NoRecursionLevel => "let it fire without waiting for recursion".to_owned(),
+        FixChange::DropDecorator => "remove its @@dont_activate".to_owned(),
+        FixChange::LeaveGroups => "take it out of its groups".to_owned(),
+        FixChange::Probability { percent } => format!("raise its probability to {percent} %"),
+        FixChange::Nearness { threshold } => {
             format!("lower the threshold of meaning to {threshold}")
         }
-        Change::NearEntries { most } => format!("let {most} entries in by meaning"),
-        Change::Budget { tokens } => format!("allow lore {tokens} tokens"),
+        FixChange::NearEntries { most } => format!("let {most} entries in by meaning"),
+        FixChange::Budget { tokens } => format!("allow lore {tokens} tokens"),
     }
 }

@@ -1,8 +1,8 @@
 //! The smallest change that would have made an entry fire.
 //!
 //! Each rule that stops an entry suggests one change; the turn is run again with it, and
-//! if another rule stops the entry then, its change is added. Only what was seen to work
-//! is told.
+//! if another rule stops the entry then, its change is added. Only a change
+//! that works is reported.
 
 mod change;
 mod sample;
@@ -10,8 +10,8 @@ mod trial;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::change::{Change, words};
-use self::trial::Trial;
+pub use self::change::{FixChange, words};
+use self::trial::FixTrial;
 use crate::{
     dice::TurnDice,
     ids::EntryId,
@@ -35,7 +35,7 @@ pub struct Fix {
     /// The rule that stopped it.
     pub stopped_by: Stop,
     /// What to change, in order. The turn was run again with these, and the entry fired.
-    pub changes: Vec<Change>,
+    pub changes: Vec<FixChange>,
 }
 
 /// A turn and everything it was decided from, to be run again.
@@ -60,7 +60,7 @@ pub struct Case<'a> {
 /// Finds the changes that make an entry fire. `None` if it fires already, or if no small
 /// change was found.
 pub fn explain(case: &Case<'_>, entry: &EntryId) -> Option<Fix> {
-    let mut trial = Trial::new(case, entry)?;
+    let mut trial = FixTrial::new(case, entry)?;
     let first = trial.run()?;
     let mut stop = first.clone();
     while trial.changes.len() < MOST_CHANGES {
@@ -105,7 +105,7 @@ mod tests {
         entry
     }
 
-    fn fixed(messages: &[&str], context: u32, entry: Entry) -> Option<Vec<Change>> {
+    fn fixed(messages: &[&str], context: u32, entry: Entry) -> Option<Vec<FixChange>> {
         let mut book = Book::new("b", "B");
         book.entries.push(entry);
         let rules = Rules { world_info: WorldInfoRules::default(), ..Rules::default() };
@@ -145,40 +145,40 @@ mod tests {
                 &["nothing"][..],
                 4096,
                 entry(|_| {}),
-                Some(vec![Change::Say { words: vec!["bell".to_owned()] }]),
+                Some(vec![FixChange::Say { words: vec!["bell".to_owned()] }]),
             ),
             (
                 &["bell", "a", "b"][..],
                 4096,
                 entry(|_| {}),
-                Some(vec![Change::ScanDepth { messages: 3 }]),
+                Some(vec![FixChange::ScanDepth { messages: 3 }]),
             ),
-            (bell, 4096, entry(|e| e.activation.enabled = false), Some(vec![Change::Enable])),
+            (bell, 4096, entry(|e| e.activation.enabled = false), Some(vec![FixChange::Enable])),
             (
                 bell,
                 4096,
                 entry(|e| e.activation.timed.delay = Some(3)),
-                Some(vec![Change::Wait { until: MessageCount(3) }]),
+                Some(vec![FixChange::Wait { until: MessageCount(3) }]),
             ),
-            (bell, 20, entry(|_| {}), Some(vec![Change::Budget { tokens: Tokens(8) }])),
+            (bell, 20, entry(|_| {}), Some(vec![FixChange::Budget { tokens: Tokens(8) }])),
             (
                 &["nothing"][..],
                 4096,
                 entry(|e| e.activation.keys = vec![Key::parse(r"/\bgongs?\b/i")]),
-                Some(vec![Change::Say { words: vec!["gong".to_owned()] }]),
+                Some(vec![FixChange::Say { words: vec!["gong".to_owned()] }]),
             ),
             // No text matches where the first one must begin the window.
             (
                 &["nothing"][..],
                 4096,
                 entry(|e| e.activation.keys = vec![Key::parse("/^gong/"), Key::parse("bell")]),
-                Some(vec![Change::Say { words: vec!["bell".to_owned()] }]),
+                Some(vec![FixChange::Say { words: vec!["bell".to_owned()] }]),
             ),
             (
                 &["nothing"][..],
                 4096,
                 entry(|e| e.activation.keys = vec![Key::parse("/(?<!x)gong/")]),
-                Some(vec![Change::MakeConstant]),
+                Some(vec![FixChange::MakeConstant]),
             ),
             (
                 bell,
@@ -187,7 +187,7 @@ mod tests {
                     e.activation.secondary.active = true;
                     e.activation.secondary.keys = vec![Key::parse("{{user}}s")];
                 }),
-                Some(vec![Change::Say { words: vec!["Miras".to_owned()] }]),
+                Some(vec![FixChange::Say { words: vec!["Miras".to_owned()] }]),
             ),
             (
                 bell,
@@ -196,7 +196,7 @@ mod tests {
                     e.activation.secondary.active = true;
                     e.activation.secondary.keys = vec![Key::parse("/(?<!x)gong/")];
                 }),
-                Some(vec![Change::IgnoreSecondary]),
+                Some(vec![FixChange::IgnoreSecondary]),
             ),
             (
                 &["nothing"][..],
@@ -206,9 +206,9 @@ mod tests {
                     e.recursion.delay_level = 1;
                 }),
                 Some(vec![
-                    Change::Enable,
-                    Change::NoRecursionLevel,
-                    Change::Say { words: vec!["bell".to_owned()] },
+                    FixChange::Enable,
+                    FixChange::NoRecursionLevel,
+                    FixChange::Say { words: vec!["bell".to_owned()] },
                 ]),
             ),
         ] {

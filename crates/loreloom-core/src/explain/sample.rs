@@ -1,7 +1,6 @@
-//! A short text that a regular expression matches, so that a person can be told what to
-//! say.
+//! A short text that a regular expression matches, as an example for a person.
 //!
-//! Only common forms are understood. What comes out is a guess: whoever uses it runs the
+//! Only common forms are understood. The result is a guess: callers run the
 //! expression over it first.
 
 use std::{iter::Peekable, str::Chars};
@@ -57,7 +56,7 @@ fn atom(pattern: &mut Pattern<'_>) -> Option<String> {
     })
 }
 
-/// What stands in parentheses; what only looks around is not understood.
+/// The content of parentheses; lookarounds are not understood.
 fn group(pattern: &mut Pattern<'_>) -> Option<String> {
     if pattern.next_if_eq(&'?').is_some() {
         match pattern.next()? {

@@ -2,7 +2,7 @@
 
 use std::{mem::discriminant, rc::Rc, sync::Arc};
 
-use super::{Case, Change, sample::sample};
+use super::{Case, FixChange, sample::sample};
 use crate::{
     book::{Book, Entry, Force, Key, ScanRange, SelectiveLogic},
     chat::Role,
@@ -22,7 +22,7 @@ const MOST_TRIED: u32 = 8;
 
 /// The turn with some changes made.
 #[derive(Clone)]
-pub(super) struct Trial<'a> {
+pub(super) struct FixTrial<'a> {
     case: &'a Case<'a>,
     entry: &'a EntryId,
     book: usize,
@@ -33,10 +33,10 @@ pub(super) struct Trial<'a> {
     rules: Rules,
     transcript: Transcript,
     state: StoryState,
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<FixChange>,
 }
 
-impl<'a> Trial<'a> {
+impl<'a> FixTrial<'a> {
     pub(super) fn new(case: &'a Case<'a>, entry: &'a EntryId) -> Option<Self> {
         let books = case.library.books();
         let (book, place) = books.iter().enumerate().find_map(|(at, book)| {
@@ -92,44 +92,44 @@ impl<'a> Trial<'a> {
     }
 
     /// The smallest change that gets an entry past a rule.
-    pub(super) fn change_for(&self, stop: &Stop) -> Option<Change> {
+    pub(super) fn change_for(&self, stop: &Stop) -> Option<FixChange> {
         Some(match stop {
-            Stop::Disabled => Change::Enable,
-            Stop::Trigger { .. } => Change::AnyGeneration,
-            Stop::Character { .. } | Stop::Tag { .. } => Change::AnyCharacter,
-            Stop::Delay { until } | Stop::Cooldown { until } => Change::Wait { until: *until },
-            Stop::RecursionLevel { .. } => Change::NoRecursionLevel,
-            Stop::ExcludedFromRecursion => Change::AllowRecursion,
-            Stop::Suppressed => Change::DropDecorator,
-            Stop::NoKeys | Stop::NotNear { score: None, .. } => Change::MakeConstant,
+            Stop::Disabled => FixChange::Enable,
+            Stop::Trigger { .. } => FixChange::AnyGeneration,
+            Stop::Character { .. } | Stop::Tag { .. } => FixChange::AnyCharacter,
+            Stop::Delay { until } | Stop::Cooldown { until } => FixChange::Wait { until: *until },
+            Stop::RecursionLevel { .. } => FixChange::NoRecursionLevel,
+            Stop::ExcludedFromRecursion => FixChange::AllowRecursion,
+            Stop::Suppressed => FixChange::DropDecorator,
+            Stop::NoKeys | Stop::NotNear { score: None, .. } => FixChange::MakeConstant,
             Stop::NotNear { score: Some(score), .. } => {
                 // Two digits are what people set.
-                Change::Nearness { threshold: (score * 100.0).floor() / 100.0 }
+                FixChange::Nearness { threshold: (score * 100.0).floor() / 100.0 }
             }
             Stop::NoKeyFound | Stop::KeyTooSlow { .. } => {
                 let keys = self.changed.activation.keys.iter().map(Key::raw);
-                self.say_one(stop, keys, Change::MakeConstant)?
+                self.say_one(stop, keys, FixChange::MakeConstant)?
             }
-            Stop::OutOfReach { distance, .. } => Change::ScanDepth { messages: distance + 1 },
+            Stop::OutOfReach { distance, .. } => FixChange::ScanDepth { messages: distance + 1 },
             Stop::Required { missing } => {
-                Change::Say { words: missing.iter().take(1).cloned().collect() }
+                FixChange::Say { words: missing.iter().take(1).cloned().collect() }
             }
             Stop::Secondary { logic, missing, .. } => self.secondary(stop, *logic, missing)?,
-            Stop::Group { .. } => Change::LeaveGroups,
+            Stop::Group { .. } => FixChange::LeaveGroups,
             Stop::Chance { roll, .. } => self.higher_probability(*roll),
             Stop::Budget { .. } | Stop::BudgetClosed { .. } | Stop::OverBudget { .. } => {
                 self.larger_budget()?
             }
             Stop::MaxEntries { most } if self.dialect() == Dialect::WorldInfo => {
                 let more = (1..=MOST_TRIED).map(|more| most.saturating_add(more));
-                let more = more.map(|most| Change::NearEntries { most });
+                let more = more.map(|most| FixChange::NearEntries { most });
                 self.first_that_helps(stop, more)?
             }
             Stop::Gate { gate: Gate::After { wanted, .. } } => {
-                Change::Wait { until: MessageCount(*wanted) }
+                FixChange::Wait { until: MessageCount(*wanted) }
             }
             Stop::Gate { gate: Gate::Every { wanted, count } } => {
-                Change::Wait { until: MessageCount(count.next_multiple_of(*wanted)) }
+                FixChange::Wait { until: MessageCount(count.next_multiple_of(*wanted)) }
             }
             Stop::Gate {
                 gate: Gate::Greeting { .. } | Gate::GreetingOver | Gate::UserIcon { .. },
@@ -156,20 +156,25 @@ impl<'a> Trial<'a> {
     }
 
     /// The change that satisfies secondary keys, else one that ignores them.
-    fn secondary(&self, stop: &Stop, logic: SelectiveLogic, missing: &[String]) -> Option<Change> {
+    fn secondary(
+        &self,
+        stop: &Stop,
+        logic: SelectiveLogic,
+        missing: &[String],
+    ) -> Option<FixChange> {
         match logic {
             SelectiveLogic::AndAny => {
                 let missing = missing.iter().map(String::as_str);
-                self.say_one(stop, missing, Change::IgnoreSecondary)
+                self.say_one(stop, missing, FixChange::IgnoreSecondary)
             }
             SelectiveLogic::AndAll => {
                 let words: Option<Vec<String>> =
                     missing.iter().map(|key| self.sayable(key)).collect();
-                let all = words.map(|words| Change::Say { words });
-                self.first_that_helps(stop, all.into_iter().chain([Change::IgnoreSecondary]))
+                let all = words.map(|words| FixChange::Say { words });
+                self.first_that_helps(stop, all.into_iter().chain([FixChange::IgnoreSecondary]))
             }
             SelectiveLogic::NotAll | SelectiveLogic::NotAny | SelectiveLogic::Unknown => {
-                Some(Change::IgnoreSecondary)
+                Some(FixChange::IgnoreSecondary)
             }
         }
     }
@@ -179,10 +184,10 @@ impl<'a> Trial<'a> {
         &self,
         stop: &Stop,
         keys: impl Iterator<Item = &'key str>,
-        otherwise: Change,
-    ) -> Option<Change> {
+        otherwise: FixChange,
+    ) -> Option<FixChange> {
         let said = keys.filter_map(|key| self.sayable(key)).take(MOST_TRIED as usize);
-        let said = said.map(|word| Change::Say { words: vec![word] });
+        let said = said.map(|word| FixChange::Say { words: vec![word] });
         self.first_that_helps(stop, said.chain([otherwise]))
     }
 
@@ -192,7 +197,7 @@ impl<'a> Trial<'a> {
         let key = macros.expand_reading(key, &self.state.variables);
         let plain = |text: &str| (!text.trim().is_empty()).then(|| text.trim().to_owned());
         let Key::Regex(regex) = Key::parse(&key) else { return plain(&key) };
-        // What is no regular expression is looked for as it stands.
+        // What is no regular expression is looked for as it is.
         let Some(compiled) = JsRegex::new(&regex.pattern, &regex.flags) else { return plain(&key) };
         sample(&regex.pattern)
             .and_then(|text| plain(&text))
@@ -203,8 +208,8 @@ impl<'a> Trial<'a> {
     fn first_that_helps(
         &self,
         stop: &Stop,
-        mut changes: impl Iterator<Item = Change>,
-    ) -> Option<Change> {
+        mut changes: impl Iterator<Item = FixChange>,
+    ) -> Option<FixChange> {
         changes.find(|change| {
             let mut trial = self.clone();
             trial.apply(change);
@@ -213,19 +218,19 @@ impl<'a> Trial<'a> {
     }
 
     /// Card books need more than the roll, World Info no less.
-    fn higher_probability(&self, roll: f64) -> Change {
+    fn higher_probability(&self, roll: f64) -> FixChange {
         let percent = match self.dialect() {
             Dialect::WorldInfo => roll.ceil(),
             Dialect::Cards => roll.floor() + 1.0,
         };
-        Change::Probability { percent: percent.min(100.0) }
+        FixChange::Probability { percent: percent.min(100.0) }
     }
 
     /// The least budget that lets the entry in, by halving between too little and enough.
-    fn larger_budget(&self) -> Option<Change> {
+    fn larger_budget(&self) -> Option<FixChange> {
         let fits = |tokens: u32| {
             let mut trial = self.clone();
-            trial.apply(&Change::Budget { tokens: Tokens(tokens) });
+            trial.apply(&FixChange::Budget { tokens: Tokens(tokens) });
             let budget = |stop: &Stop| {
                 matches!(
                     stop,
@@ -243,11 +248,11 @@ impl<'a> Trial<'a> {
             let middle = u32::midpoint(too_little, enough);
             if fits(middle) { enough = middle } else { too_little = middle }
         }
-        Some(Change::Budget { tokens: Tokens(enough) })
+        Some(FixChange::Budget { tokens: Tokens(enough) })
     }
 
     /// Makes a change.
-    pub(super) fn apply(&mut self, change: &Change) {
+    pub(super) fn apply(&mut self, change: &FixChange) {
         let before = self.changed.clone();
         self.change(change);
         if self.changed != before {
@@ -255,48 +260,50 @@ impl<'a> Trial<'a> {
         }
     }
 
-    fn change(&mut self, change: &Change) {
+    fn change(&mut self, change: &FixChange) {
         let activation = &mut self.changed.activation;
         match change {
-            Change::Enable => activation.enabled = true,
-            Change::MakeConstant => activation.constant = true,
-            Change::AnyGeneration => activation.filters.triggers.clear(),
-            Change::AnyCharacter => {
+            FixChange::Enable => activation.enabled = true,
+            FixChange::MakeConstant => activation.constant = true,
+            FixChange::AnyGeneration => activation.filters.triggers.clear(),
+            FixChange::AnyCharacter => {
                 activation.filters.characters.clear();
                 activation.filters.tags.clear();
             }
-            Change::ScanDepth { messages } => {
+            FixChange::ScanDepth { messages } => {
                 // Its own depth beats what its book says.
                 activation.scan =
                     ScanRange { messages: Some(f64::from(*messages)), ..ScanRange::default() };
                 self.drop_decorator("@@instruct_scan_depth");
                 self.drop_decorator("@@scan_depth");
             }
-            Change::Say { words } => {
+            FixChange::Say { words } => {
                 self.transcript = self.transcript.with_text(&words.join(" "));
             }
-            Change::IgnoreSecondary => activation.secondary.active = false,
-            Change::Wait { until } => self.wait(*until),
-            Change::AllowRecursion => self.changed.recursion.exclude = false,
-            Change::NoRecursionLevel => self.changed.recursion.delay_level = 0,
-            Change::DropDecorator => {
+            FixChange::IgnoreSecondary => activation.secondary.active = false,
+            FixChange::Wait { until } => self.wait(*until),
+            FixChange::AllowRecursion => self.changed.recursion.exclude = false,
+            FixChange::NoRecursionLevel => self.changed.recursion.delay_level = 0,
+            FixChange::DropDecorator => {
                 activation.force = activation.force.filter(|force| *force != Force::Suppress);
                 let lines = self.changed.content.lines();
                 let kept: Vec<&str> =
                     lines.filter(|line| line.trim() != "@@dont_activate").collect();
                 self.changed.content = kept.join("\n");
             }
-            Change::LeaveGroups => self.changed.group.names.clear(),
-            Change::Probability { percent } => {
+            FixChange::LeaveGroups => self.changed.group.names.clear(),
+            FixChange::Probability { percent } => {
                 activation.probability = Some(*percent);
                 self.drop_decorator("@@probability");
             }
-            Change::NearEntries { most } => self.rules.world_info.vectors.max_entries = *most,
-            Change::Nearness { threshold } => self.rules.world_info.vectors.threshold = *threshold,
-            Change::Budget { tokens } if self.dialect() == Dialect::Cards => {
+            FixChange::NearEntries { most } => self.rules.world_info.vectors.max_entries = *most,
+            FixChange::Nearness { threshold } => {
+                self.rules.world_info.vectors.threshold = *threshold;
+            }
+            FixChange::Budget { tokens } if self.dialect() == Dialect::Cards => {
                 self.rules.cards.budget_floor = tokens.0;
             }
-            Change::Budget { tokens } => {
+            FixChange::Budget { tokens } => {
                 self.rules.world_info.budget_percent = 100.0;
                 self.rules.world_info.budget_cap = tokens.0;
             }

@@ -38,7 +38,7 @@ pub struct Attachment {
 pub struct ActiveEntries {
     attachments: Vec<Attachment>,
     strategy: Strategy,
-    /// By rank. An entry of a book that is attached twice stands here twice.
+    /// By rank. An entry of a book that is attached twice is here twice.
     order: Vec<EntryIx>,
     ranks: Ranks,
     /// Ranks to look at whatever the text says.
@@ -54,7 +54,7 @@ pub struct ActiveEntries {
     cards: ActiveCardEntries,
 }
 
-/// Where entries stand in a active.
+/// The ranks of entries.
 #[derive(Debug, Default)]
 struct Ranks {
     /// By entry; [`NO_RANK`] if it takes no part. Dense, because every hit asks.
@@ -100,7 +100,7 @@ impl ActiveCardEntries {
 }
 
 impl ActiveEntries {
-    /// The active of all books as global ones.
+    /// The entries of all books, each as a global one.
     pub fn all(library: &Library, strategy: Strategy) -> Self {
         let attachments: Vec<Attachment> = (0..library.books().len())
             .map(|book| Attachment { book, scope: Scope::Global })
@@ -108,7 +108,7 @@ impl ActiveEntries {
         Self::new(library, &attachments, strategy)
     }
 
-    /// The active of these attachments, in order of selection.
+    /// The entries of these attachments, in order of selection.
     ///
     /// A book that is global is not taken again for chat, persona and character; a chat's
     /// book not for persona and character; a persona's not for the character.
@@ -147,12 +147,12 @@ impl ActiveEntries {
         Self { attachments: attachments.to_vec(), strategy, ..active }
     }
 
-    /// The attachments it is the active of.
+    /// The attachments whose entries these are.
     pub fn attachments(&self) -> &[Attachment] {
         &self.attachments
     }
 
-    /// The active of the same attachments over another version of the library.
+    /// The entries of the same attachments in another version of the library.
     #[must_use]
     pub fn over(&self, library: &Library) -> Self {
         Self::new(library, &self.attachments, self.strategy)

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use crate::{
-    book::{Entry, Key, RegexKey, Taken, is_js_space},
+    book::{Entry, Key, KeyOrigin, RegexKey, is_js_space},
     dialects::worldinfo::WorldInfoRules,
     macros,
     scan::{Folding, JsRegex, PatternId},
@@ -52,7 +52,7 @@ pub struct CompiledKey {
     /// What is looked for.
     pub probe: Probe,
     /// How its text became what it is.
-    pub(crate) taken: Taken,
+    pub(crate) taken: KeyOrigin,
 }
 
 /// What is looked for.
@@ -66,7 +66,7 @@ pub enum Probe {
     Pattern {
         /// The literal.
         pattern: PatternId,
-        /// Whether it must stand alone as a word.
+        /// Whether it must be a whole word.
         word: bool,
     },
     /// A literal that is not in the index: it spans texts, or was not known when the
@@ -74,7 +74,7 @@ pub enum Probe {
     Text {
         /// The folded literal.
         literal: Box<str>,
-        /// Whether it must stand alone as a word.
+        /// Whether it must be a whole word.
         word: bool,
     },
     /// A regular expression over the joined text.
@@ -97,7 +97,7 @@ impl CompiledKey {
         let probe = match key {
             _ if raw.is_empty() => Probe::Never,
             // Its text is not what is looked for: macros in it are none.
-            Key::Regex(regex) if taken == Taken::Pattern => Probe::of_pattern(regex, mode),
+            Key::Regex(regex) if taken == KeyOrigin::Pattern => Probe::of_pattern(regex, mode),
             Key::Literal(_) | Key::Regex(_) if macros::is_dynamic(raw) => Probe::Dynamic,
             Key::Literal(_) | Key::Regex(_) => {
                 let probe = Probe::of(raw.trim_matches(is_js_space), mode, taken);
@@ -116,9 +116,9 @@ impl CompiledKey {
     /// Whether it has the form of a regular expression, but is none: `/bel(l/`, `/bell/x`.
     pub(crate) fn is_failed_regex(&self) -> bool {
         match self.taken {
-            Taken::BySlashes => {}
-            Taken::Plain => return false,
-            Taken::Pattern => return matches!(self.probe, Probe::Never),
+            KeyOrigin::BySlashes => {}
+            KeyOrigin::Plain => return false,
+            KeyOrigin::Pattern => return matches!(self.probe, Probe::Never),
         }
         let plain = matches!(self.probe, Probe::Pattern { .. } | Probe::Text { .. });
         let form = self.raw.trim_matches(is_js_space).strip_prefix('/').and_then(|rest| {
@@ -136,7 +136,7 @@ impl CompiledKey {
     pub(crate) fn unfiled(key: &Key, mode: KeyMode) -> Self {
         let (raw, taken) = (key.raw(), key.taken());
         let probe = match key {
-            Key::Regex(regex) if taken == Taken::Pattern => Probe::of_pattern(regex, mode),
+            Key::Regex(regex) if taken == KeyOrigin::Pattern => Probe::of_pattern(regex, mode),
             Key::Literal(_) | Key::Regex(_) => Probe::of(raw, mode, taken),
         };
         Self { raw: raw.into(), mode, probe, taken }
@@ -155,7 +155,7 @@ impl CompiledKey {
     pub(crate) fn unprepared(&self) -> Cow<'_, Probe> {
         let plain = !matches!(self.probe, Probe::Dynamic | Probe::Never | Probe::Everything)
             && self.raw.trim_matches(is_js_space).len() == self.raw.len();
-        if plain || self.taken == Taken::Pattern {
+        if plain || self.taken == KeyOrigin::Pattern {
             return Cow::Borrowed(&self.probe);
         }
         Cow::Owned(Probe::of(&self.raw, self.mode, self.taken))
@@ -164,11 +164,11 @@ impl CompiledKey {
 
 impl Probe {
     /// The probe of a key without macros.
-    fn of(key: &str, mode: KeyMode, taken: Taken) -> Self {
+    fn of(key: &str, mode: KeyMode, taken: KeyOrigin) -> Self {
         if key.is_empty() {
             return Self::Everything;
         }
-        if taken != Taken::Plain
+        if taken != KeyOrigin::Plain
             && let Key::Regex(regex) = Key::parse(key)
             && key.trim_matches(is_js_space).len() == key.len()
             && let Some(regex) = JsRegex::new(&regex.pattern, &regex.flags)

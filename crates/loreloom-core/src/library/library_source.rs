@@ -13,9 +13,9 @@ use crate::{
 };
 
 /// Books side by side, each with the dialect it is read in, and the rules they are woven by.
-/// Everything that decides besides the turn itself.
+/// Together with the turn, this decides what is woven.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Written", into = "Written")]
+#[serde(from = "StoredSource", into = "StoredSource")]
 pub struct LibrarySource {
     /// The books, in order.
     pub volumes: Vec<Volume>,
@@ -48,7 +48,7 @@ impl LibrarySource {
         Self { volumes, notes: Vec::new(), rules }
     }
 
-    /// What names it: equal versions decide alike.
+    /// Its version. Equal versions make equal decisions.
     pub fn version(&self) -> LibraryVersion {
         version::of(&self.volumes, &self.notes, &self.rules)
     }
@@ -58,7 +58,7 @@ impl LibrarySource {
         self.compile_after(None)
     }
 
-    /// Compiles it, keeping what an earlier library knows about notes that did not change.
+    /// Compiles it and reuses what an earlier library knows about unchanged notes.
     pub fn compile_after(&self, before: Option<&Library>) -> Library {
         let volumes = self.volumes.iter();
         let books = volumes.map(|volume| (Arc::clone(&volume.book), volume.dialect));
@@ -73,10 +73,10 @@ impl LibrarySource {
     }
 }
 
-/// A source as it is written. Dialects stand beside the books, so that what was written
-/// before there were any still reads.
+/// The stored form of a source. Dialects are a list of their own, which is left out where all
+/// books are World Info.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct StoredSource {
     books: Vec<Arc<Book>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notes: Vec<Arc<Note>>,
@@ -85,8 +85,8 @@ struct Written {
     rules: Rules,
 }
 
-impl From<Written> for LibrarySource {
-    fn from(written: Written) -> Self {
+impl From<StoredSource> for LibrarySource {
+    fn from(written: StoredSource) -> Self {
         let dialects = written.dialects.into_iter().chain(std::iter::repeat(Dialect::default()));
         let volumes = written.books.into_iter().zip(dialects);
         let volumes = volumes.map(|(book, dialect)| Volume { book, dialect }).collect();
@@ -94,7 +94,7 @@ impl From<Written> for LibrarySource {
     }
 }
 
-impl From<LibrarySource> for Written {
+impl From<LibrarySource> for StoredSource {
     fn from(source: LibrarySource) -> Self {
         let (books, mut dialects): (Vec<_>, Vec<_>) =
             source.volumes.into_iter().map(|volume| (volume.book, volume.dialect)).unzip();

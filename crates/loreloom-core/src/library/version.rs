@@ -19,7 +19,7 @@ use crate::{
 /// Books are hashed as they are serialised, without the copy of the file they were read
 /// from, which decides nothing and is as long as all the rest.
 pub(super) fn of(volumes: &[Volume], notes: &[Arc<Note>], rules: &Rules) -> LibraryVersion {
-    let mut hash = Fields { hasher: Hasher::new("library"), buffer: Vec::new() };
+    let mut hash = HashedFields { hasher: Hasher::new("library"), buffer: Vec::new() };
     hash.add(rules);
     for Volume { book, .. } in volumes {
         hash.add(&Cover::of(book));
@@ -77,7 +77,7 @@ impl<'book> Cover<'book> {
     }
 }
 
-struct Fields {
+struct HashedFields {
     hasher: Hasher,
     buffer: Vec<u8>,
 }
@@ -88,7 +88,7 @@ struct Fields {
 const UNSAID: &[u8] = br#","use_regex":false,"case_sensitive":"#;
 const UNSAID_FIELD: usize = br#","use_regex":false"#.len();
 
-impl Fields {
+impl HashedFields {
     fn add(&mut self, value: &impl Serialize) {
         self.write(value);
         self.hasher = self.hasher.clone().field(&self.buffer);

@@ -1,7 +1,7 @@
 //! Expectations about lore, kept beside it: of some messages, which entries must fire and
-//! which must not, in which order they stand, how many tokens they may take.
+//! which must not, in which order they come, how many tokens they may take.
 //!
-//! A test tells its messages as a story of their own, so that what stays or rests over several
+//! A test plays its messages as a story of their own, so that what stays or rests over several
 //! turns does so here too, and judges the turn after the last of them. Nothing is rolled anew:
 //! a test gives the same answer each time. No embedder and no selecting model is asked: what
 //! only they would let in does not fire.
@@ -35,14 +35,14 @@ pub struct LoreTest {
     /// The model's context size, where it is another than usual.
     pub context: Option<Tokens>,
     /// What was said.
-    pub messages: Vec<Said>,
+    pub messages: Vec<TestMessage>,
     /// What is expected.
     pub expected: Vec<Expectation>,
 }
 
 /// A message of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct TestMessage {
     /// Who said it.
     pub role: Role,
     /// Under which name.

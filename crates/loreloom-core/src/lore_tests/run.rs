@@ -10,7 +10,7 @@ use crate::{
     library::{ActiveEntries, Attachment, Cast, Library},
     place::{Injection, Provenance},
     prompt::PromptMessage,
-    replay::{self, Event, Replay, TurnLine, events},
+    replay::{self, Replay, ReplayEvent, TurnLine, events},
     report::{Outcome, Verdict, words},
     rules::Rules,
     tokens::TokenCounter,
@@ -42,7 +42,10 @@ pub fn run(
 ) -> Vec<TestResult> {
     let active = ActiveEntries::all(loom.library, loom.rules.world_info.strategy);
     let named = Named::of(loom.library);
-    tests.iter().map(|test| Told::of(test, loom, &active, &attached).judge(test, &named)).collect()
+    tests
+        .iter()
+        .map(|test| TestStory::of(test, loom, &active, &attached).judge(test, &named))
+        .collect()
 }
 
 /// Entries by their ids and by what people call them.
@@ -95,15 +98,15 @@ fn folded(name: &str) -> String {
     name.trim().to_lowercase()
 }
 
-/// A test's story, told to its end.
-struct Told {
+/// A test's story, played to its end.
+struct TestStory {
     line: TurnLine,
     verdicts: Vec<Verdict>,
-    /// The entries in the order in which they stand in the prompt.
+    /// The entries in the order in which they are in the prompt.
     standing: Vec<EntryId>,
 }
 
-impl Told {
+impl TestStory {
     fn of(
         test: &LoreTest,
         loom: &Loom<'_>,
@@ -120,7 +123,7 @@ impl Told {
             .map(|said| Message::new(said.role, said.name.as_deref(), said.text.as_str()));
         let mut told = events(messages, |_, speaker| input(speaker));
         // The turn after the last message is the one that is judged.
-        if matches!(told.last(), Some(Event::Turn(_))) {
+        if matches!(told.last(), Some(ReplayEvent::Turn(_))) {
             told.pop();
         }
         story.run(told);
@@ -248,7 +251,7 @@ mod tests {
     use crate::{
         book::{Book, Entry, Key},
         chat::Role,
-        lore_tests::Said,
+        lore_tests::TestMessage,
         rules::Profile,
         tokens::ByteEstimate,
     };
@@ -288,7 +291,7 @@ mod tests {
     }
 
     fn test(speaker: &str, messages: &[(char, &str)], expected: Expectation) -> LoreTest {
-        let said = |&(who, text): &(char, &str)| Said {
+        let said = |&(who, text): &(char, &str)| TestMessage {
             role: if who == 'U' { Role::User } else { Role::Assistant },
             name: None,
             text: text.to_owned(),

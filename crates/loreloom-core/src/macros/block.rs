@@ -6,8 +6,8 @@ const COMMENT_END: &str = "{{///}}";
 
 /// `{{if c}}then{{else}}otherwise{{/if}}` as `SillyTavern` writes it,
 /// `{{#if c}}then{{:else}}otherwise{{/if}}` as `RisuAI` does, or `{{//}}…{{///}}`.
-pub(super) struct Block<'text> {
-    kind: Kind,
+pub(super) struct MacroBlock<'text> {
+    kind: BlockKind,
     condition: &'text str,
     then: &'text str,
     otherwise: &'text str,
@@ -15,7 +15,7 @@ pub(super) struct Block<'text> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum BlockKind {
     /// Anything but nothing, `false`, `off` and `0` holds.
     If,
     /// Only `1` and `true` hold; whatever begins with a stroke ends it.
@@ -23,7 +23,7 @@ enum Kind {
     Comment,
 }
 
-impl Kind {
+impl BlockKind {
     /// What an opening macro begins, and its condition.
     fn of(source: &str) -> Option<(Self, &str)> {
         let source = source.trim();
@@ -63,7 +63,7 @@ impl Kind {
     }
 }
 
-impl<'text> Block<'text> {
+impl<'text> MacroBlock<'text> {
     /// The block whose opening macro takes the first `opening` bytes; `None` if it opens none
     /// or the block is not closed.
     pub(super) fn find(
@@ -71,8 +71,8 @@ impl<'text> Block<'text> {
         text: &'text str,
         opening: usize,
     ) -> Option<Self> {
-        let (kind, condition) = Kind::of(&text[2..opening - 2])?;
-        if kind == Kind::Comment {
+        let (kind, condition) = BlockKind::of(&text[2..opening - 2])?;
+        if kind == BlockKind::Comment {
             // Inside a comment nothing counts but its end.
             let end = expansion.find(&text[opening..], COMMENT_END)?;
             let length = opening + end + COMMENT_END.len();
@@ -110,9 +110,9 @@ impl<'text> Block<'text> {
     /// The part that is to be read.
     pub(super) fn chosen(&self, expansion: &Expansion<'_, '_>, depth: usize) -> &'text str {
         let holds = match self.kind {
-            Kind::Comment => return "",
-            Kind::If => expansion.holds(self.condition, depth),
-            Kind::HashIf => {
+            BlockKind::Comment => return "",
+            BlockKind::If => expansion.holds(self.condition, depth),
+            BlockKind::HashIf => {
                 matches!(expansion.condition(self.condition.trim(), depth).trim(), "1" | "true")
             }
         };
@@ -121,7 +121,7 @@ impl<'text> Block<'text> {
 }
 
 impl Expansion<'_, '_> {
-    /// Where something stands in a text, as long as looking for it is afforded.
+    /// Where something is in a text, as long as looking for it is afforded.
     fn find(&self, text: &str, what: &str) -> Option<usize> {
         if self.reading.get() == 0 {
             return None;

@@ -15,7 +15,7 @@ use std::{
     collections::BTreeMap,
 };
 
-use self::block::Block;
+use self::block::MacroBlock;
 pub use self::{
     chance::Draw,
     time::in_words,
@@ -66,7 +66,7 @@ pub struct MacroValues<'a> {
     pub context: Tokens,
     /// `{{lastMessageId}}`: the place of the newest message, from 0.
     pub last_message_id: Option<u32>,
-    /// What the host says other names stand for; they are written in small letters.
+    /// Values the front end states for other names, which are in lower case.
     pub more: Option<&'a BTreeMap<String, String>>,
     /// The time for `{{time}}`, `{{date}}` and their kin, in UTC; without it they stay.
     pub at: Option<Timestamp>,
@@ -197,7 +197,7 @@ impl Expansion<'_, '_> {
         out
     }
 
-    /// Writes what stands at the start of `text` (a macro, an escape or a plain character)
+    /// Writes what is at the start of `text` (a macro, an escape or a plain character)
     /// and returns how many bytes it took.
     fn write_at(&self, text: &str, out: &mut String, depth: usize) -> usize {
         if let Some((name, length)) = angle(text) {
@@ -213,7 +213,7 @@ impl Expansion<'_, '_> {
         if depth < MAX_DEPTH
             && let Some(length) = self.macro_length(text)
         {
-            if let Some(block) = Block::find(self, text, length) {
+            if let Some(block) = MacroBlock::find(self, text, length) {
                 out.push_str(&self.write(block.chosen(self, depth + 1), depth + 1));
                 return block.length;
             }
@@ -286,7 +286,7 @@ impl Expansion<'_, '_> {
         })
     }
 
-    /// What the host says a name stands for.
+    /// The value the front end states for a name.
     fn told(&self, name: &str) -> Option<&str> {
         self.values.more.and_then(|more| more.get(name)).map(String::as_str)
     }
@@ -313,7 +313,7 @@ impl Expansion<'_, '_> {
             "newline" => return repeated("\n", argument),
             "br" | "cbr" => "\n",
             "space" => return repeated(" ", argument),
-            // Who takes part in a group only the host knows; else one character speaks with
+            // Only the front end knows who takes part in a group; else one character speaks with
             // the user.
             "group" | "charifnotgroup" => self.told(name).unwrap_or(values.char),
             "notchar" => self.told(name).unwrap_or(values.user),
@@ -326,7 +326,7 @@ impl Expansion<'_, '_> {
             "reverse" => {
                 return Some(Cow::Owned(argument.graphemes(true).rev().collect()));
             }
-            // Only the host knows when the last message was written.
+            // Only the front end knows when the last message was written.
             IDLE => self.told(IDLE).unwrap_or("just now"),
             "timediff" => return time::difference(argument).map(Cow::Owned),
             _ => return time::value(values.at?, name, argument).map(Cow::Owned),

@@ -1,4 +1,4 @@
-//! Time macros, from the clock the host hands in. All times are in UTC.
+//! Time macros, from the clock of the caller. All times are in UTC.
 
 use crate::units::Timestamp;
 

@@ -8,13 +8,13 @@
 /// The names of the tags between which models think.
 const THINKING: [&str; 3] = ["think", "thinking", "reasoning"];
 
-/// Cuts what stands between `<tag>` and `</tag>` out of a text that comes in pieces.
+/// Cuts what is between `<tag>` and `</tag>` out of a text that comes in pieces.
 #[derive(Clone, Debug)]
 pub struct NoteCutter {
     open: String,
     close: String,
     thinks: Vec<(String, String)>,
-    place: Place,
+    place: NotebookSection,
     /// What came and is not decided about.
     held: String,
     /// Up to where that was searched.
@@ -32,14 +32,14 @@ pub struct NoteCutter {
 
 /// Where the text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum NotebookSection {
     Story,
     Note,
     Thought,
 }
 
 /// A tag that was looked for.
-enum Found {
+enum FoundTag {
     /// Which one, where it begins, and where it ends.
     Tag(Tag, usize, usize),
     /// Something that may become one begins here.
@@ -56,14 +56,14 @@ enum Tag {
 }
 
 impl NoteCutter {
-    /// Cuts out what stands between tags of this name.
+    /// Cuts out what is between tags of this name.
     pub fn new(tag: &str) -> Self {
         let think = |name: &str| (format!("<{name}>"), format!("</{name}>"));
         Self {
             open: format!("<{tag}>"),
             close: format!("</{tag}>"),
             thinks: THINKING.into_iter().map(think).collect(),
-            place: Place::Story,
+            place: NotebookSection::Story,
             held: String::new(),
             searched: 0,
             blanks: String::new(),
@@ -80,44 +80,48 @@ impl NoteCutter {
         let mut shown = String::new();
         loop {
             match (self.find(), self.place) {
-                (Found::Tag(Tag::Open, start, end), _) => {
+                (FoundTag::Tag(Tag::Open, start, end), _) => {
                     let before = self.take(end);
                     self.show(&before[..start], &mut shown);
-                    self.place = Place::Note;
+                    self.place = NotebookSection::Note;
                 }
-                (Found::Tag(Tag::Close, start, end), _) => {
+                (FoundTag::Tag(Tag::Close, start, end), _) => {
                     let note = self.take(end);
                     self.notes.extend(Some(note[..start].trim().to_owned()));
-                    (self.place, self.at_a_cut, self.has_cut) = (Place::Story, true, true);
+                    (self.place, self.at_a_cut, self.has_cut) =
+                        (NotebookSection::Story, true, true);
                 }
-                (Found::Tag(Tag::Think, _, end), _) => {
+                (FoundTag::Tag(Tag::Think, _, end), _) => {
                     let before = self.take(end);
                     self.show(&before, &mut shown);
-                    self.place = Place::Thought;
+                    self.place = NotebookSection::Thought;
                 }
-                (Found::Tag(Tag::ThoughtEnd, _, end), place) => {
+                (FoundTag::Tag(Tag::ThoughtEnd, _, end), place) => {
                     // A note in which a thought ends was none: the reply began in a thought.
-                    let opened =
-                        if place == Place::Note { self.open.clone() } else { String::new() };
+                    let opened = if place == NotebookSection::Note {
+                        self.open.clone()
+                    } else {
+                        String::new()
+                    };
                     let thought = opened + &self.take(end);
                     self.show(&thought, &mut shown);
-                    self.place = Place::Story;
+                    self.place = NotebookSection::Story;
                 }
-                (Found::Begun(at), Place::Story | Place::Thought) => {
+                (FoundTag::Begun(at), NotebookSection::Story | NotebookSection::Thought) => {
                     let before = self.take(at);
                     self.show(&before, &mut shown);
                     return shown;
                 }
-                (Found::Nothing, Place::Story | Place::Thought) => {
+                (FoundTag::Nothing, NotebookSection::Story | NotebookSection::Thought) => {
                     let all = self.take(self.held.len());
                     self.show(&all, &mut shown);
                     return shown;
                 }
-                (Found::Begun(at), Place::Note) => {
+                (FoundTag::Begun(at), NotebookSection::Note) => {
                     self.searched = at;
                     return shown;
                 }
-                (Found::Nothing, Place::Note) => {
+                (FoundTag::Nothing, NotebookSection::Note) => {
                     self.searched = self.held.len();
                     return shown;
                 }
@@ -128,7 +132,8 @@ impl NoteCutter {
     /// What else can be shown now that the text is over. A note that was never closed was
     /// none. Afterwards the cutter is as new, but for its notes.
     pub fn finish(&mut self) -> String {
-        let mut rest = if self.place == Place::Note { self.open.clone() } else { String::new() };
+        let mut rest =
+            if self.place == NotebookSection::Note { self.open.clone() } else { String::new() };
         rest += &self.take(self.held.len());
         let mut shown = String::new();
         self.show(&rest, &mut shown);
@@ -136,14 +141,14 @@ impl NoteCutter {
         if !self.has_cut {
             shown += &blanks;
         }
-        self.place = Place::Story;
+        self.place = NotebookSection::Story;
         (self.at_a_cut, self.has_cut, self.has_shown) = (false, false, false);
         shown
     }
 
     /// Whether anything that came waits.
     pub fn holds(&self) -> bool {
-        !self.held.is_empty() || !self.blanks.is_empty() || self.place == Place::Note
+        !self.held.is_empty() || !self.blanks.is_empty() || self.place == NotebookSection::Note
     }
 
     /// The notes that were cut out, without blank ones.
@@ -179,7 +184,7 @@ impl NoteCutter {
     }
 
     /// The first tag that means something here.
-    fn find(&self) -> Found {
+    fn find(&self) -> FoundTag {
         let text = &self.held[self.searched..];
         for (at, _) in text.match_indices('<') {
             let at = self.searched + at;
@@ -191,25 +196,25 @@ impl NoteCutter {
                 let is_same =
                     if exact { found == wanted } else { found.eq_ignore_ascii_case(wanted) };
                 if is_same && shared == name.len() {
-                    return Found::Tag(tag, at, at + shared);
+                    return FoundTag::Tag(tag, at, at + shared);
                 }
                 begun |= is_same;
             }
             if begun {
-                return Found::Begun(at);
+                return FoundTag::Begun(at);
             }
         }
-        Found::Nothing
+        FoundTag::Nothing
     }
 
     /// The tags that mean something here, and whether they are spelt in one way only.
     fn looked_for(&self) -> impl Iterator<Item = (Tag, &str, bool)> {
         let own = match self.place {
-            Place::Story => Some((Tag::Open, self.open.as_str(), true)),
-            Place::Note => Some((Tag::Close, self.close.as_str(), true)),
-            Place::Thought => None,
+            NotebookSection::Story => Some((Tag::Open, self.open.as_str(), true)),
+            NotebookSection::Note => Some((Tag::Close, self.close.as_str(), true)),
+            NotebookSection::Thought => None,
         };
-        let is_story = self.place == Place::Story;
+        let is_story = self.place == NotebookSection::Story;
         let thinks = self.thinks.iter().map(move |(open, close)| {
             if is_story {
                 (Tag::Think, open.as_str(), false)

@@ -25,7 +25,7 @@ const ENOUGH: usize = 1000;
 
 /// A message in which the key was found that let an entry in.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Hit {
+pub(super) struct KeyHit {
     /// Counted from the oldest message, from 0: for entries of those that are seen, for notes
     /// of all.
     message: usize,
@@ -36,13 +36,13 @@ pub(super) struct Hit {
 
 /// Where a key was found that alone let an entry in; empty if there was more: another key,
 /// another rule, another text than a message.
-pub(super) fn hits(trigger: &Trigger) -> Vec<Hit> {
+pub(super) fn hits(trigger: &Trigger) -> Vec<KeyHit> {
     if trigger.reason != Reason::Key || !trigger.secondary.is_empty() {
         return Vec::new();
     }
     let Some(found) = &trigger.primary else { return Vec::new() };
     let hit = |place: &crate::report::MatchPlace| match place.source {
-        TextSource::Message { index, .. } => Some(Hit {
+        TextSource::Message { index, .. } => Some(KeyHit {
             message: index as usize,
             start: place.start,
             end: place.end,
@@ -78,7 +78,7 @@ pub fn accidental(
     let all: Vec<&str> = messages.iter().map(|message| message.text.as_str()).collect();
     let seen = messages.iter().filter(|message| message.is_seen());
     let seen: Vec<&str> = seen.map(|message| message.text.as_str()).collect();
-    let wording = Wording::of(&Told { all: &all, seen: &seen }, library, &asked);
+    let wording = Wording::of(&StoryTexts { all: &all, seen: &seen }, library, &asked);
     let judged = |change: &TurnChange| {
         let odd = change.appeared.iter().filter(|one| wording.is_accident(&one.entry, &one.hits));
         odd.map(|one| one.entry.clone()).collect()
@@ -87,7 +87,7 @@ pub fn accidental(
 }
 
 /// The texts of a story's messages.
-struct Told<'story> {
+struct StoryTexts<'story> {
     all: &'story [&'story str],
     /// Those that entries scan.
     seen: &'story [&'story str],
@@ -103,7 +103,7 @@ struct Wording<'story> {
 }
 
 impl<'story> Wording<'story> {
-    fn of(told: &Told<'story>, library: &Library, asked: &FxHashSet<&EntryId>) -> Self {
+    fn of(told: &StoryTexts<'story>, library: &Library, asked: &FxHashSet<&EntryId>) -> Self {
         let mut index = Bm25::default();
         index.add_all(told.all.iter().copied());
         let (mut entries, mut room) = (FxHashMap::default(), ENOUGH.saturating_sub(told.all.len()));
@@ -128,15 +128,15 @@ impl<'story> Wording<'story> {
     }
 
     /// Whether none of the messages in which a key was found has more in common with the entry.
-    fn is_accident(&self, entry: &EntryId, hits: &[Hit]) -> bool {
+    fn is_accident(&self, entry: &EntryId, hits: &[KeyHit]) -> bool {
         let Some((doc, scans)) = self.entries.get(entry) else { return false };
-        let shares = |hit: &Hit| {
+        let shares = |hit: &KeyHit| {
             scans.get(hit.message).is_some_and(|message| self.shares_more(*doc, message, hit))
         };
         !hits.is_empty() && !hits.iter().any(shares)
     }
 
-    fn shares_more(&self, doc: DocId, message: &str, hit: &Hit) -> bool {
+    fn shares_more(&self, doc: DocId, message: &str, hit: &KeyHit) -> bool {
         let mut known: FxHashSet<String> = words(&hit.key).into_iter().collect();
         known.extend(words(message.get(hit.start..hit.end).unwrap_or_default()));
         let mut rest = words(message);
@@ -201,7 +201,7 @@ mod tests {
     fn change(messages: &[&str], key: &str, found: &[usize]) -> TurnChange {
         let hit = |&message: &usize| {
             let start = messages[message].to_lowercase().find(key).unwrap();
-            Hit { message, start, end: start + key.len(), key: key.to_owned() }
+            KeyHit { message, start, end: start + key.len(), key: key.to_owned() }
         };
         let fired = Fired {
             book: "b".into(),
@@ -268,7 +268,7 @@ mod tests {
         let mut said: Vec<Message> =
             told.iter().map(|text| Message::new(Role::User, None, *text)).collect();
         let seventh = |said: &[Message]| {
-            let hit = Hit { message: 6, start: 0, end: 0, key: "bell".to_owned() };
+            let hit = KeyHit { message: 6, start: 0, end: 0, key: "bell".to_owned() };
             let mut change = change(&[], "bell", &[]);
             change.appeared[0].hits = vec![hit];
             let said: Vec<&Message> = said.iter().collect();
@@ -299,7 +299,7 @@ mod tests {
             secondary,
             parents: Vec::new(),
         };
-        let hit = Hit { message: 3, start: 0, end: 4, key: "bell".to_owned() };
+        let hit = KeyHit { message: 3, start: 0, end: 4, key: "bell".to_owned() };
         for (trigger, expected) in [
             (trigger(Reason::Key, key(said(), vec![]), vec![]), vec![hit.clone()]),
             (trigger(Reason::Key, key(said(), vec![said()]), vec![]), vec![hit.clone(), hit]),

@@ -14,12 +14,13 @@ use rustc_hash::FxHashMap;
 pub use self::{
     accident::accidental,
     compare::{TurnChange, compare},
-    timeline::{Cut, Fired, TurnLine},
+    timeline::{Fired, TimelineCut, TurnLine},
 };
 use crate::{
     chat::{GenerationType, Message, Path, Role, Voices},
     engine::{self, Decision, EngineInput, decide},
-    ids::ChatId,
+    explain::{Case, Fix, explain},
+    ids::{ChatId, EntryId},
     library::{ActiveEntries, Attachment, Library},
     report::Verdict,
     rules::Rules,
@@ -30,7 +31,7 @@ use crate::{
 
 /// What happens in a story.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
+pub enum ReplayEvent {
     /// A message.
     Message(Message),
     /// A turn: the model is asked for a reply.
@@ -50,12 +51,12 @@ pub struct Loom<'a> {
     pub counter: &'a dyn TokenCounter,
 }
 
-/// A story being told again.
+/// A story during its replay.
 pub struct Replay<'a> {
     loom: Loom<'a>,
     cache: TurnCache,
     path: Path,
-    /// Under which names it is told.
+    /// The names of its speakers.
     voices: Voices,
     transcript: Transcript,
     /// The active entries of turns that name their attachments.
@@ -67,7 +68,7 @@ pub struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    /// A story of which nothing is told yet.
+    /// A replay without messages.
     pub fn new(chat: ChatId, loom: Loom<'a>) -> Self {
         Self {
             cache: TurnCache::default(),
@@ -142,6 +143,30 @@ impl<'a> Replay<'a> {
         }
     }
 
+    /// The smallest change that would make an entry fire on the turn of `input`; `None` if it
+    /// fires already or no small change helps.
+    pub fn explain(&self, input: &TurnInput, entry: &EntryId) -> Option<Fix> {
+        let Loom { library, active, rules, counter } = self.loom;
+        let attached = input.attachments.as_ref().and_then(|these| self.active_sets.get(these));
+        let turn = input.turn(&self.path, &self.transcript);
+        let case = Case {
+            library,
+            active: attached.unwrap_or(active),
+            turn: &turn,
+            state: &self.settled,
+            rules,
+            counter,
+            dice: &turn.dice(),
+        };
+        explain(&case, entry)
+    }
+
+    /// Goes on from a stored state.
+    pub fn set_state(&mut self, state: StoryState) {
+        self.settled = state;
+        self.here = StateDelta::default();
+    }
+
     /// The story so far.
     pub fn path(&self) -> &Path {
         &self.path
@@ -155,12 +180,12 @@ impl<'a> Replay<'a> {
     }
 
     /// Tells all of `events`: a line for every turn.
-    pub fn run(&mut self, events: impl IntoIterator<Item = Event>) -> Vec<TurnLine> {
+    pub fn run(&mut self, events: impl IntoIterator<Item = ReplayEvent>) -> Vec<TurnLine> {
         let mut lines = Vec::new();
         for event in events {
             match event {
-                Event::Message(message) => self.say(message),
-                Event::Turn(input) => {
+                ReplayEvent::Message(message) => self.say(message),
+                ReplayEvent::Turn(input) => {
                     let woven = self.ask(&input);
                     let mut line = TurnLine::of(self.path.items().len(), &woven);
                     let near = self.loom.rules.world_info.vectors.threshold;
@@ -184,19 +209,19 @@ fn transcript(loom: &Loom<'_>) -> Transcript {
 pub fn events(
     messages: impl IntoIterator<Item = Message>,
     mut input: impl FnMut(usize, Option<&str>) -> TurnInput,
-) -> Vec<Event> {
+) -> Vec<ReplayEvent> {
     let mut events = Vec::new();
     let (mut said, mut waiting) = (0, false);
     for message in messages {
         if message.role == Role::Assistant && said > 0 {
-            events.push(Event::Turn(Box::new(input(said, message.name.as_deref()))));
+            events.push(ReplayEvent::Turn(Box::new(input(said, message.name.as_deref()))));
         }
         waiting = message.role == Role::User;
-        events.push(Event::Message(message));
+        events.push(ReplayEvent::Message(message));
         said += 1;
     }
     if waiting {
-        events.push(Event::Turn(Box::new(input(said, None))));
+        events.push(ReplayEvent::Turn(Box::new(input(said, None))));
     }
     events
 }

@@ -27,7 +27,7 @@ fn book() -> Book {
 }
 
 /// `B` is the user, `T` the model.
-fn story(texts: &[(char, &str)]) -> Vec<Event> {
+fn story(texts: &[(char, &str)]) -> Vec<ReplayEvent> {
     let message = |&(who, text): &(char, &str)| match who {
         'B' => Message::new(Role::User, Some("Bea"), text),
         _ => Message::new(Role::Assistant, Some("Tom"), text),
@@ -40,7 +40,7 @@ fn story(texts: &[(char, &str)]) -> Vec<Event> {
     })
 }
 
-fn lines(book: Book, events: Vec<Event>) -> Vec<TurnLine> {
+fn lines(book: Book, events: Vec<ReplayEvent>) -> Vec<TurnLine> {
     let rules = Profile::Loreloom.rules();
     let library = Library::under([Arc::new(book)], &rules);
     let active = ActiveEntries::all(&library, rules.world_info.strategy);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::accident::{Hit, hits};
+use super::accident::{KeyHit, hits};
 use crate::{
     digest::Hasher,
     engine::Decision,
@@ -24,7 +24,7 @@ pub struct TurnLine {
     /// The entries that fired, in order of activation.
     pub fired: Vec<Fired>,
     /// The entries that did not fit, by rank.
-    pub cut: Vec<Cut>,
+    pub cut: Vec<TimelineCut>,
     /// Tokens of what fired.
     pub tokens: Tokens,
     /// The budgets of all pools; 0 where there was nothing to spend them on.
@@ -50,13 +50,13 @@ pub struct Fired {
     pub text: Option<Digest>,
     /// The messages in which the key was found that alone let it in.
     #[serde(skip)]
-    pub(super) hits: Vec<Hit>,
+    pub(super) hits: Vec<KeyHit>,
 }
 
 /// An entry that did not fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct Cut {
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Cut))]
+pub struct TimelineCut {
     /// The entry.
     pub entry: EntryId,
     /// Its title.
@@ -106,10 +106,10 @@ fn fired(verdict: &Verdict, woven: &Decision) -> Option<Fired> {
     })
 }
 
-fn cut(verdict: &Verdict) -> Option<Cut> {
+fn cut(verdict: &Verdict) -> Option<TimelineCut> {
     let needed = match &verdict.outcome {
         Outcome::Stopped(Stop::Budget { needed, .. } | Stop::BudgetClosed { needed }) => *needed,
         Outcome::Activated { .. } | Outcome::Stopped(_) => return None,
     };
-    Some(Cut { entry: verdict.entry.clone(), title: verdict.title.clone(), needed })
+    Some(TimelineCut { entry: verdict.entry.clone(), title: verdict.title.clone(), needed })
 }

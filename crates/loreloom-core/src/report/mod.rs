@@ -20,7 +20,7 @@ pub use self::{
     class::VerdictClass,
     selection::{Fallback, SelectionUse, Served},
     trigger::{KeyMatch, MatchPlace, ScanPhase, TextSource, Trigger},
-    verdict::{Gate, GroupRule, Outcome, Reason, Standing, Stop, Verdict},
+    verdict::{Gate, GroupRule, KeptPlace, Outcome, Reason, Stop, Verdict},
 };
 use crate::{
     cache_placement::Measured,

@@ -26,13 +26,13 @@ pub struct Verdict {
     /// Where its text stands for the sake of the prompt cache, in that mode: at another place
     /// than its author's if it fired, and perhaps though it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stands: Option<Box<Standing>>,
+    pub stands: Option<Box<KeptPlace>>,
 }
 
 /// Where a text stands in a prompt that is kept as it was.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct Standing {
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Standing))]
+pub struct KeptPlace {
     /// The place in this prompt.
     pub place: Place,
     /// Which part of the prompt that is.

@@ -1,7 +1,7 @@
 //! Verdicts in plain English, for the command line.
 
 use super::{
-    Gate, GroupRule, KeyMatch, Outcome, Reason, SelectionUse, Served, Standing, Stop, TextSource,
+    Gate, GroupRule, KeptPlace, KeyMatch, Outcome, Reason, SelectionUse, Served, Stop, TextSource,
     Trigger, Verdict, Warning,
 };
 use crate::{
@@ -41,7 +41,7 @@ pub fn sentence(verdict: &Verdict, names: Names<'_>) -> String {
 }
 
 /// Where a text stands that nobody asks for.
-fn lingers(stands: &Standing) -> String {
+fn lingers(stands: &KeptPlace) -> String {
     let since = match stands.idle_since {
         Some(since) => format!(", not asked for since message {}", since.0),
         None => String::new(),
@@ -469,7 +469,7 @@ mod tests {
     #[test]
     fn a_text_that_is_kept_for_the_cache_says_where_and_since_when() {
         let stands = |idle_since| {
-            Some(Box::new(Standing {
+            Some(Box::new(KeptPlace {
                 place: Place::AtDepth(Depth(7)),
                 zone: Zone::Ledger,
                 tokens: Tokens(9),

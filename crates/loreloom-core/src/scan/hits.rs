@@ -5,7 +5,8 @@ use std::{hash::Hasher as _, sync::Arc};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::{
-    Blanks, Folding, LiteralIndex, PatternId, WordRule, fold::Padded, raw_span, tally::Seen,
+    Blanks, Folding, LiteralIndex, PatternId, WordRule, fold::Padded, raw_span,
+    tally::FoundPatterns,
 };
 
 /// A text that is scanned, with its hash so that an unchanged message costs nothing.
@@ -48,18 +49,18 @@ impl ScanText {
 
 /// One pattern found in a text: where first, and where first as a whole word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hit {
+pub struct PatternHit {
     /// The pattern.
     pub pattern: PatternId,
     /// First occurrence in the folded text.
     pub any: (u32, u32),
-    /// First occurrence that stands alone as a word.
+    /// First occurrence that is a whole word.
     pub word: Option<(u32, u32)>,
 }
 
 /// All patterns of one index found in a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Hits(Vec<Hit>);
+pub struct Hits(Vec<PatternHit>);
 
 impl Hits {
     /// Scans a text.
@@ -88,15 +89,15 @@ impl Hits {
         folded: &Padded,
         counts: impl Fn(usize) -> bool,
     ) -> Self {
-        let mut hits: Vec<Hit> = Vec::new();
-        let mut seen = Seen::default();
+        let mut hits: Vec<PatternHit> = Vec::new();
+        let mut seen = FoundPatterns::default();
         index.scan(folded, |pattern, start, end| {
             if !counts(start) {
                 return;
             }
             let at = seen.place(pattern, &hits, |hit| hit.pattern);
             if at == hits.len() {
-                hits.push(Hit { pattern, any: span(start, end), word: None });
+                hits.push(PatternHit { pattern, any: span(start, end), word: None });
             }
             if hits[at].word.is_none() && words.is_word(folded.as_str(), start, end) {
                 hits[at].word = Some(span(start, end));
@@ -107,12 +108,12 @@ impl Hits {
     }
 
     /// The hits, by first occurrence.
-    pub fn iter(&self) -> impl Iterator<Item = &Hit> {
+    pub fn iter(&self) -> impl Iterator<Item = &PatternHit> {
         self.0.iter()
     }
 
     /// The hit of one pattern.
-    pub fn get(&self, pattern: PatternId) -> Option<&Hit> {
+    pub fn get(&self, pattern: PatternId) -> Option<&PatternHit> {
         self.0.iter().find(|hit| hit.pattern == pattern)
     }
 }
@@ -175,7 +176,7 @@ mod tests {
     fn the_first_whole_word_may_come_after_the_first_hit() {
         let index = LiteralIndex::build(["cat"]);
         let hits = Hits::find(&index, Folding::Lower, WordRule::Ascii, "Cats and a CAT");
-        let expected = Hit { pattern: PatternId(0), any: (0, 3), word: Some((11, 14)) };
+        let expected = PatternHit { pattern: PatternId(0), any: (0, 3), word: Some((11, 14)) };
         assert_eq!(hits.iter().copied().collect::<Vec<_>>(), [expected]);
     }
 

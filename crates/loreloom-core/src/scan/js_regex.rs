@@ -147,7 +147,7 @@ impl JsRegex {
     }
 }
 
-/// A match as the engine tells it: its first UTF-16 unit, its groups by number and by name.
+/// A match as the engine reports it: its first UTF-16 unit, its groups by number and by name.
 type FoundParts = (usize, Vec<Option<String>>, Vec<(String, Option<String>)>);
 
 /// One match of an expression.

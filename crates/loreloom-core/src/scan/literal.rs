@@ -25,7 +25,7 @@ pub struct LiteralIndex {
     ids: FxHashMap<Box<[u8]>, PatternId>,
     /// The first four bytes of every pattern that has them; `None` if none has.
     heads: Option<Heads>,
-    /// Patterns of four bytes and more, in the order they are told at one byte.
+    /// Patterns of four bytes and more, in the order they are reported at one byte.
     long: Box<[Class; 6]>,
     /// Shorter ones.
     short: Box<[Class; 2]>,

@@ -14,7 +14,7 @@ mod word;
 
 pub use self::{
     fold::{Blanks, Folding, Padded, raw_span},
-    hits::{Hit, HitCache, Hits, ScanText},
+    hits::{HitCache, Hits, PatternHit, ScanText},
     js_regex::{JsRegex, RegexMatch, RegexOutcome},
     literal::{LiteralIndex, PatternId},
     tally::{Tallies, Tally},

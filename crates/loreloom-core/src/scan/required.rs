@@ -1,7 +1,7 @@
 //! Literals that a regular expression cannot match without.
 //!
 //! They go into the shared index, so that an expression runs only on turns whose text
-//! holds one of them. Only what stands outside groups is looked at: anything cleverer must
+//! holds one of them. Only what is outside groups is looked at: anything cleverer must
 //! be exactly right about quantifiers and look-around, and a missed literal only costs
 //! time.
 

@@ -15,13 +15,13 @@ pub struct Tally {
     pub pattern: PatternId,
     /// Occurrences.
     pub any: u32,
-    /// Occurrences that stand alone as a word.
+    /// Occurrences that are a whole word.
     pub word: u32,
     /// Bytes of the pattern.
     pub length: u32,
     /// First byte of the first occurrence in the folded text.
     pub first: u32,
-    /// First byte of the first one that stands alone as a word.
+    /// First byte of the first one that is a whole word.
     pub first_word: Option<u32>,
 }
 
@@ -31,7 +31,7 @@ impl Tally {
         (self.first as usize, (self.first + self.length) as usize)
     }
 
-    /// Where it stands alone as a word first.
+    /// Where it is a whole word first.
     pub fn first_word_span(&self) -> Option<(usize, usize)> {
         self.first_word.map(|start| (start as usize, (start + self.length) as usize))
     }
@@ -44,16 +44,16 @@ pub struct Tallies(Vec<Tally>);
 impl Tallies {
     /// Counts the patterns of an index in a text that is folded already.
     pub fn count(index: &LiteralIndex, words: WordRule, folded: &Padded) -> Self {
-        let mut counting: Vec<Counting> = Vec::with_capacity(FEW / 2);
-        let mut seen = Seen::default();
+        let mut counting: Vec<PatternCount> = Vec::with_capacity(FEW / 2);
+        let mut seen = FoundPatterns::default();
         index.scan(folded, |pattern, start, end| {
             let at = seen.place(pattern, &counting, |one| one.tally.pattern);
             if at == counting.len() {
                 let (first, length) = (offset(start), offset(end - start));
                 let tally = Tally { pattern, any: 0, word: 0, length, first, first_word: None };
-                counting.push(Counting { tally, any: 0, word: 0 });
+                counting.push(PatternCount { tally, any: 0, word: 0 });
             }
-            let Counting { tally, any, word } = &mut counting[at];
+            let PatternCount { tally, any, word } = &mut counting[at];
             if start >= *any {
                 tally.any += 1;
                 *any = end;
@@ -89,7 +89,7 @@ impl Tallies {
 }
 
 /// A pattern that is being counted, and where the last counted occurrences ended.
-struct Counting {
+struct PatternCount {
     tally: Tally,
     any: usize,
     word: usize,
@@ -98,12 +98,12 @@ struct Counting {
 /// Where each pattern that was found is listed. A message holds a few, which are found sooner
 /// by looking through them than by a table that has to be made first.
 #[derive(Default)]
-pub(super) struct Seen(FxHashMap<PatternId, usize>);
+pub(super) struct FoundPatterns(FxHashMap<PatternId, usize>);
 
 /// Up to so many are looked through.
 const FEW: usize = 32;
 
-impl Seen {
+impl FoundPatterns {
     /// Where a pattern is listed, or is to be put: behind all others.
     pub(super) fn place<One>(
         &mut self,

@@ -16,7 +16,7 @@ pub enum WordRule {
 }
 
 impl WordRule {
-    /// Whether `text[start..end]` stands alone as a word.
+    /// Whether `text[start..end]` is a whole word.
     pub fn is_word(self, text: &str, start: usize, end: usize) -> bool {
         match self {
             Self::Ascii => {

@@ -1,6 +1,6 @@
 //! What is known about an entry when it activates.
 
-use super::field::{Field, Fields};
+use super::field::{WrapField, WrapFields};
 use crate::{
     book::{Book, Entry},
     chat::Role,
@@ -17,53 +17,53 @@ pub(crate) fn fields_of(
     trigger: &Trigger,
     tokens: Tokens,
     turn: &Turn<'_>,
-) -> Fields {
-    let mut fields = Fields::new();
+) -> WrapFields {
+    let mut fields = WrapFields::new();
     let uid = entry.original_id.as_ref().map_or_else(|| entry.id.to_string(), ToString::to_string);
-    fields.set(Field::Uid, uid);
-    fields.set(Field::Name, entry.title());
-    fields.set(Field::World, book.name.clone());
+    fields.set(WrapField::Uid, uid);
+    fields.set(WrapField::Name, entry.title());
+    fields.set(WrapField::World, book.name.clone());
     set_trigger(&mut fields, trigger);
-    fields.set(Field::Constant, entry.activation.constant.to_string());
+    fields.set(WrapField::Constant, entry.activation.constant.to_string());
     let sticky = matches!(trigger.reason, Reason::Sticky { .. });
-    fields.set(Field::Sticky, sticky.to_string());
+    fields.set(WrapField::Sticky, sticky.to_string());
     if let Some((place, role)) = seat {
         set_place(&mut fields, &place, role);
     }
     if let Some(order) = entry.placement.order {
-        fields.set(Field::Order, order.to_string());
+        fields.set(WrapField::Order, order.to_string());
     }
-    fields.set(Field::Tokens, tokens.to_string());
-    fields.set(Field::ChatLength, turn.length().0.to_string());
+    fields.set(WrapField::Tokens, tokens.to_string());
+    fields.set(WrapField::ChatLength, turn.length().0.to_string());
     if let Some(at) = turn.input.at {
-        fields.set(Field::Timestamp, at.0.to_string());
+        fields.set(WrapField::Timestamp, at.0.to_string());
     }
     fields
 }
 
-fn set_trigger(fields: &mut Fields, trigger: &Trigger) {
+fn set_trigger(fields: &mut WrapFields, trigger: &Trigger) {
     if let Some(primary) = &trigger.primary {
-        fields.set(Field::Key, primary.key.clone());
-        fields.set(Field::ExpandedKey, primary.expanded.clone().unwrap_or_default());
+        fields.set(WrapField::Key, primary.key.clone());
+        fields.set(WrapField::ExpandedKey, primary.expanded.clone().unwrap_or_default());
     }
-    fields.set_list(Field::Secondary, trigger.secondary.iter().map(|one| one.key.clone()));
+    fields.set_list(WrapField::Secondary, trigger.secondary.iter().map(|one| one.key.clone()));
     fields.set(
-        Field::Scan,
+        WrapField::Scan,
         match trigger.phase {
             ScanPhase::Initial => "initial",
             ScanPhase::Recursion => "recursion",
             ScanPhase::MinActivations => "min_activations",
         },
     );
-    fields.set(Field::ScanDepth, trigger.depth.to_string());
-    fields.set(Field::Iteration, trigger.pass.to_string());
-    fields.set(Field::Activation, trigger.reason.code());
+    fields.set(WrapField::ScanDepth, trigger.depth.to_string());
+    fields.set(WrapField::Iteration, trigger.pass.to_string());
+    fields.set(WrapField::Activation, trigger.reason.code());
     set_sources(fields, trigger);
-    fields.set_list(Field::Parents, trigger.parents.iter().map(ToString::to_string));
-    fields.set(Field::ViaRecursion, (!trigger.parents.is_empty()).to_string());
+    fields.set_list(WrapField::Parents, trigger.parents.iter().map(ToString::to_string));
+    fields.set(WrapField::ViaRecursion, (!trigger.parents.is_empty()).to_string());
 }
 
-fn set_sources(fields: &mut Fields, trigger: &Trigger) {
+fn set_sources(fields: &mut WrapFields, trigger: &Trigger) {
     let (mut kinds, mut messages, mut roles) = (Vec::new(), Vec::new(), Vec::new());
     for place in trigger.primary.iter().chain(&trigger.secondary).flat_map(KeyMatch::places) {
         let kind = match &place.source {
@@ -90,9 +90,9 @@ fn set_sources(fields: &mut Fields, trigger: &Trigger) {
     }
     messages.sort_unstable();
     messages.dedup();
-    fields.set_list(Field::Source, distinct(kinds));
-    fields.set_list(Field::MatchedIn, messages.iter().map(ToString::to_string));
-    fields.set_list(Field::TriggeredBy, distinct(roles));
+    fields.set_list(WrapField::Source, distinct(kinds));
+    fields.set_list(WrapField::MatchedIn, messages.iter().map(ToString::to_string));
+    fields.set_list(WrapField::TriggeredBy, distinct(roles));
 }
 
 fn distinct(mut texts: Vec<String>) -> Vec<String> {
@@ -101,7 +101,7 @@ fn distinct(mut texts: Vec<String>) -> Vec<String> {
     texts
 }
 
-fn set_place(fields: &mut Fields, place: &Place, role: Role) {
+fn set_place(fields: &mut WrapFields, place: &Place, role: Role) {
     let position = match place {
         Place::BeforeMain => "before_main".to_owned(),
         Place::AfterMain => "after_main".to_owned(),
@@ -112,14 +112,14 @@ fn set_place(fields: &mut Fields, place: &Place, role: Role) {
         Place::BeforeExamples => "examples_top".to_owned(),
         Place::AfterExamples => "examples_bottom".to_owned(),
         Place::AtDepth(depth) => {
-            fields.set(Field::Depth, depth.0.to_string());
-            fields.set(Field::Role, role.as_str());
+            fields.set(WrapField::Depth, depth.0.to_string());
+            fields.set(WrapField::Role, role.as_str());
             "at_depth".to_owned()
         }
         Place::Outlet(name) => format!("outlet:{name}"),
         Place::Slot(name) => format!("slot:{name}"),
     };
-    fields.set(Field::Position, position);
+    fields.set(WrapField::Position, position);
 }
 
 #[cfg(test)]

@@ -8,11 +8,11 @@ macro_rules! fields {
     ($($(#[$doc:meta])+ $name:ident = $text:literal $(| $alias:literal)*, $list:literal;)+) => {
         /// A piece of metadata. The order is the one in which wrappers write them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Field {
+        pub enum WrapField {
             $($(#[$doc])+ $name,)+
         }
 
-        impl Field {
+        impl WrapField {
             /// All fields, in order.
             pub const ALL: &[Self] = &[$(Self::$name),+];
 
@@ -92,7 +92,7 @@ fields! {
     Tokens = "tokens", false;
     /// How many messages the chat has.
     ChatLength = "chat_length", false;
-    /// When, in milliseconds since 1970, if the host tells the time.
+    /// When, in milliseconds since 1970, if the front end states the time.
     Timestamp = "timestamp" | "time", false;
 }
 
@@ -121,7 +121,7 @@ impl FieldValue {
         }
     }
 
-    fn read(field: Field, text: String) -> Self {
+    fn read(field: WrapField, text: String) -> Self {
         if !field.is_list() {
             return Self::Text(text);
         }
@@ -146,16 +146,16 @@ impl FieldValue {
 /// The metadata of one entry. Nothing in it is empty: an absent value and an empty one
 /// are written alike, so they are the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fields(BTreeMap<Field, FieldValue>);
+pub struct WrapFields(BTreeMap<WrapField, FieldValue>);
 
-impl Fields {
+impl WrapFields {
     /// No metadata.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Sets a field to a text; for a list, to that one item.
-    pub fn set(&mut self, field: Field, text: impl Into<String>) {
+    pub fn set(&mut self, field: WrapField, text: impl Into<String>) {
         let text = text.into();
         if field.is_list() {
             self.set_list(field, [text]);
@@ -165,7 +165,7 @@ impl Fields {
     }
 
     /// Sets a list. A field that takes one text gets the items joined by commas.
-    pub fn set_list(&mut self, field: Field, items: impl IntoIterator<Item = String>) {
+    pub fn set_list(&mut self, field: WrapField, items: impl IntoIterator<Item = String>) {
         let items: Vec<String> = items.into_iter().filter(|item| !item.is_empty()).collect();
         if items.is_empty() {
             return;
@@ -176,7 +176,7 @@ impl Fields {
     }
 
     /// Sets a field to what was read.
-    pub(super) fn read(&mut self, field: Field, text: String) {
+    pub(super) fn read(&mut self, field: WrapField, text: String) {
         match FieldValue::read(field, text) {
             FieldValue::Text(text) => self.set(field, text),
             FieldValue::List(items) => self.set_list(field, items),
@@ -184,37 +184,37 @@ impl Fields {
     }
 
     /// A field's value.
-    pub fn get(&self, field: Field) -> Option<&FieldValue> {
+    pub fn get(&self, field: WrapField) -> Option<&FieldValue> {
         self.0.get(&field)
     }
 
     /// A field's value as one text.
-    pub fn text(&self, field: Field) -> Option<String> {
+    pub fn text(&self, field: WrapField) -> Option<String> {
         self.get(field).map(FieldValue::written)
     }
 
     /// What people call the entry.
     pub fn name(&self) -> Option<&str> {
-        match self.get(Field::Name) {
+        match self.get(WrapField::Name) {
             Some(FieldValue::Text(name)) => Some(name),
             Some(FieldValue::List(_)) | None => None,
         }
     }
 
     /// All fields that have a value, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (Field, &FieldValue)> {
+    pub fn iter(&self) -> impl Iterator<Item = (WrapField, &FieldValue)> {
         self.0.iter().map(|(field, value)| (*field, value))
     }
 
     /// Only these fields.
     #[must_use]
-    pub fn only(&self, wanted: &[Field]) -> Self {
+    pub fn only(&self, wanted: &[WrapField]) -> Self {
         let kept = self.0.iter().filter(|(field, _)| wanted.contains(field));
         Self(kept.map(|(field, value)| (*field, value.clone())).collect())
     }
 }
 
-impl Serialize for Fields {
+impl Serialize for WrapFields {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.iter().map(|(field, value)| (field.as_str(), value)))
     }
@@ -226,18 +226,18 @@ mod tests {
 
     #[test]
     fn fields_are_found_by_their_names_and_the_peers() {
-        for &field in Field::ALL {
-            assert_eq!(Field::from_name(field.as_str()), Some(field));
+        for &field in WrapField::ALL {
+            assert_eq!(WrapField::from_name(field.as_str()), Some(field));
         }
         for (name, field) in [
-            ("primaryKey", Some(Field::Key)),
-            ("SCAN_STATE", Some(Field::Scan)),
-            ("messageIndex", Some(Field::MatchedIn)),
-            ("book", Some(Field::World)),
+            ("primaryKey", Some(WrapField::Key)),
+            ("SCAN_STATE", Some(WrapField::Scan)),
+            ("messageIndex", Some(WrapField::MatchedIn)),
+            ("book", Some(WrapField::World)),
             ("content", None),
             ("", None),
         ] {
-            assert_eq!(Field::from_name(name), field, "{name}");
+            assert_eq!(WrapField::from_name(name), field, "{name}");
         }
     }
 
@@ -246,14 +246,14 @@ mod tests {
         let items = ["a,b", "c\\", "\\,", "d"].map(str::to_owned);
         let list = FieldValue::List(items.to_vec());
         assert_eq!(list.written(), "a\\,b,c\\\\,\\\\\\,,d");
-        assert_eq!(FieldValue::read(Field::Secondary, list.written()), list);
+        assert_eq!(FieldValue::read(WrapField::Secondary, list.written()), list);
     }
 
     #[test]
     fn what_is_empty_is_absent() {
-        let mut fields = Fields::new();
-        fields.set(Field::Name, "");
-        fields.set_list(Field::Secondary, [String::new()]);
-        assert_eq!(fields, Fields::new());
+        let mut fields = WrapFields::new();
+        fields.set(WrapField::Name, "");
+        fields.set_list(WrapField::Secondary, [String::new()]);
+        assert_eq!(fields, WrapFields::new());
     }
 }

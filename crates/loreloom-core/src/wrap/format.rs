@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    field::Field,
+    field::WrapField,
     template::{Template, TemplateError},
 };
 
@@ -63,27 +63,27 @@ impl XmlDetail {
     pub const ALL: [Self; 4] = [Self::Minimal, Self::Standard, Self::Detailed, Self::Maximum];
 
     /// The attributes that are written.
-    pub fn fields(self) -> &'static [Field] {
-        const DETAILED: &[Field] = &[
-            Field::Name,
-            Field::Key,
-            Field::Secondary,
-            Field::Scan,
-            Field::ScanDepth,
-            Field::Uid,
-            Field::World,
-            Field::Iteration,
-            Field::Activation,
-            Field::MatchedIn,
-            Field::TriggeredBy,
-            Field::Parents,
-            Field::ViaRecursion,
+    pub fn fields(self) -> &'static [WrapField] {
+        const DETAILED: &[WrapField] = &[
+            WrapField::Name,
+            WrapField::Key,
+            WrapField::Secondary,
+            WrapField::Scan,
+            WrapField::ScanDepth,
+            WrapField::Uid,
+            WrapField::World,
+            WrapField::Iteration,
+            WrapField::Activation,
+            WrapField::MatchedIn,
+            WrapField::TriggeredBy,
+            WrapField::Parents,
+            WrapField::ViaRecursion,
         ];
         match self {
             Self::Minimal => &DETAILED[..2],
             Self::Standard => &DETAILED[..5],
             Self::Detailed => DETAILED,
-            Self::Maximum => Field::ALL,
+            Self::Maximum => WrapField::ALL,
         }
     }
 

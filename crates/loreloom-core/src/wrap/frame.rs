@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::{
-    field::{Field, Fields},
+    field::{WrapField, WrapFields},
     format::{WrapFormat, XmlDetail},
     marker::{Marker, lower, raise},
     tag,
@@ -18,8 +18,8 @@ pub(super) enum Frame<'a> {
 
 /// An entry read back from a text, by byte offsets.
 #[derive(Clone, Debug)]
-pub(super) struct Block {
-    pub(super) fields: Fields,
+pub(super) struct WrappedEntry {
+    pub(super) fields: WrapFields,
     pub(super) content: String,
     pub(super) end: usize,
 }
@@ -50,7 +50,7 @@ impl WrapFormat {
     }
 
     /// The fields that the format writes.
-    pub fn fields(&self) -> Vec<Field> {
+    pub fn fields(&self) -> Vec<WrapField> {
         match self.frame() {
             None => Vec::new(),
             Some(Frame::Tag(detail)) => detail.fields().to_vec(),
@@ -67,7 +67,7 @@ impl Frame<'_> {
         }
     }
 
-    pub(super) fn write(&self, fields: &Fields, content: &str) -> String {
+    pub(super) fn write(&self, fields: &WrapFields, content: &str) -> String {
         let (open, close) = self.marks();
         let content = raise(content, &[open, close]);
         let mut out = String::with_capacity(content.len() + 64);
@@ -87,9 +87,9 @@ impl Frame<'_> {
         out
     }
 
-    /// Reads the opening whose mark stands at byte `at`: its fields and where the content
+    /// Reads the opening whose mark is at byte `at`: its fields and where the content
     /// begins, or where to look on.
-    pub(super) fn read_open(&self, text: &str, at: usize) -> Result<(Fields, usize), usize> {
+    pub(super) fn read_open(&self, text: &str, at: usize) -> Result<(WrapFields, usize), usize> {
         let read = match self {
             Self::Tag(_) => tag::read_open(&text[at..]).map(|(fields, length)| {
                 let line_end = usize::from(text[at + length..].starts_with('\n'));
@@ -102,27 +102,27 @@ impl Frame<'_> {
             .map_err(|upto| text.floor_char_boundary(at + upto).max(after))
     }
 
-    /// Reads the closing whose mark stands at byte `mark`, for a content from byte `from`:
+    /// Reads the closing whose mark is at byte `mark`, for a content from byte `from`:
     /// where it begins, where it ends, and its fields.
     pub(super) fn read_close(
         &self,
         text: &str,
         from: usize,
         mark: usize,
-    ) -> Option<(usize, usize, Fields)> {
+    ) -> Option<(usize, usize, WrapFields)> {
         let (start, end, fields) = match self {
             Self::Tag(_) => {
                 let length = tag::read_close(&text[mark..])?;
                 let line_end = usize::from(mark > from && text[..mark].ends_with('\n'));
-                (mark - line_end, mark + length, Fields::new())
+                (mark - line_end, mark + length, WrapFields::new())
             }
             Self::Template(template) => template.read_close(text, mark)?,
         };
         (start >= from).then_some((start, end, fields))
     }
 
-    /// Reads the entry whose opening mark stands at byte `at`, or says where to look on.
-    pub(super) fn read_block(&self, text: &str, at: usize) -> Result<Block, usize> {
+    /// Reads the entry whose opening mark is at byte `at`, or says where to look on.
+    pub(super) fn read_block(&self, text: &str, at: usize) -> Result<WrappedEntry, usize> {
         let (mut fields, from) = self.read_open(text, at)?;
         let (open, close) = self.marks();
         // Marks inside a content are escaped: another opening means that this one has no
@@ -134,6 +134,6 @@ impl Frame<'_> {
             fields.read(field, value.written());
         }
         let content = lower(&text[from..end], &[open, close]).into_owned();
-        Ok(Block { fields, content, end: after })
+        Ok(WrappedEntry { fields, content, end: after })
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Marker {
 }
 
 /// A mark at some level, found in a text: byte offsets.
-struct Found {
+struct MarkMatch {
     level: std::ops::Range<usize>,
     end: usize,
     raised: bool,
@@ -60,7 +60,7 @@ impl Marker {
         &self.text
     }
 
-    /// Where the mark itself, not an escaped one, first stands.
+    /// Where the mark itself, not an escaped one, first is.
     pub(super) fn find(&self, text: &str) -> Option<usize> {
         text.find(&self.text)
     }
@@ -71,7 +71,7 @@ impl Marker {
         self.text.chars().any(char::is_alphanumeric)
     }
 
-    fn found(&self, text: &str, at: usize) -> Option<Found> {
+    fn found(&self, text: &str, at: usize) -> Option<MarkMatch> {
         let (head, tail) = self.text.split_at(self.split);
         let rest = text[at..].strip_prefix(head)?;
         let start = at + head.len();
@@ -85,7 +85,7 @@ impl Marker {
             Style::Entity => level > 1,
         };
         let held = text[start + level..].starts_with(tail);
-        held.then_some(Found { level: start..start + level, end, raised })
+        held.then_some(MarkMatch { level: start..start + level, end, raised })
     }
 }
 

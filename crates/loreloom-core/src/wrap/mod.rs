@@ -20,7 +20,7 @@ mod write;
 
 pub(crate) use self::{facts::fields_of, write::Wrapping};
 pub use self::{
-    field::{Field, FieldValue, Fields},
+    field::{FieldValue, WrapField, WrapFields},
     format::{WrapFormat, WrapFormatError, XmlDetail},
     read::{Segment, Unwrapped, unwrap},
     strip::{strip, strip_echo},

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{field::Fields, format::WrapFormat, frame::Frame};
+use super::{field::WrapFields, format::WrapFormat, frame::Frame};
 
 /// A piece of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -21,16 +21,16 @@ pub enum Segment {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unwrapped {
     /// What its wrapper says.
-    pub fields: Fields,
+    pub fields: WrapFields,
     /// Its text.
     pub content: String,
 }
 
-/// Splits a text into entries and what stands between them. Every part of the text that is
+/// Splits a text into entries and what is between them. Every part of the text that is
 /// no wrapper is kept; an opening without its closing is text.
 pub fn unwrap<'a>(text: &str, formats: impl IntoIterator<Item = &'a WrapFormat>) -> Vec<Segment> {
     let frames: Vec<Frame<'a>> = formats.into_iter().filter_map(WrapFormat::frame).collect();
-    // Where each format's next opening stands.
+    // Where each format's next opening is.
     let next =
         |frame: &Frame<'_>, from: usize| frame.marks().0.find(&text[from..]).map(|at| from + at);
     let mut openings: Vec<Option<usize>> = frames.iter().map(|frame| next(frame, 0)).collect();
@@ -73,7 +73,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::wrap::{Field, wrap};
+    use crate::wrap::{WrapField, wrap};
 
     const FORMATS: [&str; 13] = [
         "xml-minimal",
@@ -92,11 +92,11 @@ mod tests {
     ];
 
     fn entry(name: &str, secondary: Vec<String>, content: &str) -> Unwrapped {
-        let mut fields = Fields::new();
-        fields.set(Field::Name, name);
-        fields.set(Field::Uid, "7");
-        fields.set(Field::Key, "be]ll");
-        fields.set_list(Field::Secondary, secondary);
+        let mut fields = WrapFields::new();
+        fields.set(WrapField::Name, name);
+        fields.set(WrapField::Uid, "7");
+        fields.set(WrapField::Key, "be]ll");
+        fields.set_list(WrapField::Secondary, secondary);
         Unwrapped { fields, content: content.to_owned() }
     }
 

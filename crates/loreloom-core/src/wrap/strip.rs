@@ -1,7 +1,7 @@
 //! Wrappers that a model repeats in its reply are taken out before the reply enters the
 //! story.
 //!
-//! A mark is never story, so marks go, alone or in pairs. What stands between them is the
+//! A mark is never story, so marks go, alone or in pairs. What is between them is the
 //! model's own text unless it is an entry word for word, so only such an entry goes with
 //! its marks; all other text stays, with its escapes undone. A closing mark that is made
 //! of signs only, such as `***`, goes only with its opening: stories use it too.
@@ -9,13 +9,13 @@
 //! The result depends on the reply, the books and the names alone, not on the turn, and
 //! stripping it again changes nothing. So a front end that sends the reply back as the
 //! model wrote it still continues the same story. The price: an entry whose macros roll or
-//! tell the time is not known again, and only its marks go.
+//! print the time is not recognised, and only its marks go.
 
 use std::borrow::Cow;
 
 use super::{
     format::WrapFormat,
-    frame::{Block, Frame},
+    frame::{Frame, WrappedEntry},
     read::Unwrapped,
 };
 use crate::{
@@ -115,33 +115,33 @@ fn pass(text: &str, frame: Frame<'_>, is_lore: &dyn Fn(&Unwrapped) -> bool) -> O
 }
 
 /// Something to take out: what is put there instead, and whether it was a whole entry.
-struct Mark {
+struct Removal {
     start: usize,
     end: usize,
     instead: Option<String>,
     block: bool,
 }
 
-/// What stands at an opening mark, or where to look on.
+/// What is at an opening mark, or where to look on.
 fn opened(
     text: &str,
     frame: Frame<'_>,
     at: usize,
     is_lore: &dyn Fn(&Unwrapped) -> bool,
-) -> Result<Mark, usize> {
-    if let Ok(Block { fields, content, end }) = frame.read_block(text, at) {
+) -> Result<Removal, usize> {
+    if let Ok(WrappedEntry { fields, content, end }) = frame.read_block(text, at) {
         let entry = Unwrapped { fields, content };
         let lore = is_lore(&entry);
         let instead = (!lore).then_some(entry.content);
-        return Ok(Mark { start: at, end, instead, block: lore });
+        return Ok(Removal { start: at, end, instead, block: lore });
     }
     let (_, end) = frame.read_open(text, at)?;
-    Ok(Mark { start: at, end, instead: Some(String::new()), block: false })
+    Ok(Removal { start: at, end, instead: Some(String::new()), block: false })
 }
 
-fn closed(text: &str, frame: Frame<'_>, from: usize, at: usize) -> Option<Mark> {
+fn closed(text: &str, frame: Frame<'_>, from: usize, at: usize) -> Option<Removal> {
     let (start, end, _) = frame.read_close(text, from, at)?;
-    Some(Mark { start, end, instead: Some(String::new()), block: false })
+    Some(Removal { start, end, instead: Some(String::new()), block: false })
 }
 
 #[cfg(test)]

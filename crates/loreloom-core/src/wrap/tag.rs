@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::{
     escape::Style,
-    field::{Field, Fields},
+    field::{WrapField, WrapFields},
     marker::Marker,
 };
 
@@ -21,7 +21,7 @@ pub(super) static MARKS: LazyLock<TagMarks> = LazyLock::new(|| TagMarks {
 });
 
 /// Writes an opening tag with these fields.
-pub(super) fn write_open(fields: &Fields, out: &mut String) {
+pub(super) fn write_open(fields: &WrapFields, out: &mut String) {
     out.push_str(MARKS.open.as_str());
     for (field, value) in fields.iter() {
         out.push(' ');
@@ -35,8 +35,8 @@ pub(super) fn write_open(fields: &Fields, out: &mut String) {
 
 /// Reads the opening tag at the start of `text`, which begins with its mark: the fields and
 /// the tag's length. Attributes of other programs are passed over.
-pub(super) fn read_open(text: &str) -> Result<(Fields, usize), usize> {
-    let mut fields = Fields::new();
+pub(super) fn read_open(text: &str) -> Result<(WrapFields, usize), usize> {
+    let mut fields = WrapFields::new();
     let mut at = MARKS.open.as_str().len();
     loop {
         let rest = &text[at..];
@@ -54,7 +54,7 @@ pub(super) fn read_open(text: &str) -> Result<(Fields, usize), usize> {
         let value_at = text.len() - after.len() + 1;
         let (value, length) =
             Style::Entity.read(&text[value_at..], quote).map_err(|upto| value_at + upto)?;
-        if let Some(field) = Field::from_name(&rest[..name_end]) {
+        if let Some(field) = WrapField::from_name(&rest[..name_end]) {
             fields.read(field, value);
         }
         at = value_at + length + 1;

@@ -6,7 +6,7 @@
 
 use super::{
     escape::Style,
-    field::{Field, Fields},
+    field::{WrapField, WrapFields},
     marker::{Marker, clash, reaches_into},
 };
 
@@ -23,12 +23,12 @@ pub struct Template {
     lead: usize,
 }
 
-/// What stands before or after the content.
+/// What is before or after the content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Side {
     start: String,
     /// Fields, each with the text that follows it.
-    fields: Vec<(Field, String)>,
+    fields: Vec<(WrapField, String)>,
 }
 
 /// Why a template is refused: entries wrapped with it could not be found again.
@@ -95,9 +95,9 @@ pub enum TemplateError {
     },
 }
 
-enum Piece {
+enum TemplatePiece {
     Text(String),
-    Field(Field),
+    Field(WrapField),
     Content,
 }
 
@@ -108,13 +108,13 @@ impl Template {
         let source = source.replace("\\n", "\n").trim().to_owned();
         let pieces = pieces(&source)?;
         let style = if source.starts_with('<') { Style::Entity } else { Style::Backslash };
-        let count = pieces.iter().filter(|piece| matches!(piece, Piece::Content)).count();
+        let count = pieces.iter().filter(|piece| matches!(piece, TemplatePiece::Content)).count();
         match count {
             0 => return Err(TemplateError::NoContent),
             1 => {}
             count => return Err(TemplateError::ContentRepeated { count }),
         }
-        let mut sides = pieces.split(|piece| matches!(piece, Piece::Content));
+        let mut sides = pieces.split(|piece| matches!(piece, TemplatePiece::Content));
         let opening = side(sides.next().unwrap_or_default(), style, TemplateError::no_opening)?;
         let closing = side(sides.next().unwrap_or_default(), style, TemplateError::no_closing)?;
         let mark = |text: &str| {
@@ -135,7 +135,7 @@ impl Template {
     }
 
     /// The fields it writes.
-    pub fn fields(&self) -> Vec<Field> {
+    pub fn fields(&self) -> Vec<WrapField> {
         let fields = self.opening.fields.iter().chain(&self.closing.fields);
         fields.map(|(field, _)| *field).collect()
     }
@@ -144,26 +144,26 @@ impl Template {
         (&self.open, &self.close)
     }
 
-    pub(super) fn write_open(&self, fields: &Fields, out: &mut String) {
+    pub(super) fn write_open(&self, fields: &WrapFields, out: &mut String) {
         self.opening.write(self.style, fields, out);
     }
 
-    pub(super) fn write_close(&self, fields: &Fields, out: &mut String) {
+    pub(super) fn write_close(&self, fields: &WrapFields, out: &mut String) {
         self.closing.write(self.style, fields, out);
     }
 
     /// Reads the opening at the start of `text`: the fields and its length.
-    pub(super) fn read_open(&self, text: &str) -> Result<(Fields, usize), usize> {
-        let mut fields = Fields::new();
+    pub(super) fn read_open(&self, text: &str) -> Result<(WrapFields, usize), usize> {
+        let mut fields = WrapFields::new();
         let length = self.opening.read(self.style, text, &mut fields)?;
         Ok((fields, length))
     }
 
-    /// Reads the closing whose mark stands at byte `mark`: where it begins, where it ends,
+    /// Reads the closing whose mark is at byte `mark`: where it begins, where it ends,
     /// and its fields.
-    pub(super) fn read_close(&self, text: &str, mark: usize) -> Option<(usize, usize, Fields)> {
+    pub(super) fn read_close(&self, text: &str, mark: usize) -> Option<(usize, usize, WrapFields)> {
         let start = mark.checked_sub(self.lead)?;
-        let mut fields = Fields::new();
+        let mut fields = WrapFields::new();
         let length = self.closing.read(self.style, text.get(start..)?, &mut fields).ok()?;
         Some((start, start + length, fields))
     }
@@ -179,21 +179,22 @@ impl TemplateError {
     }
 }
 
-fn pieces(source: &str) -> Result<Vec<Piece>, TemplateError> {
+fn pieces(source: &str) -> Result<Vec<TemplatePiece>, TemplateError> {
     let mut pieces = Vec::new();
     let mut rest = source;
     while let Some(start) = rest.find("{{") {
         let at = source.len() - rest.len() + start;
         let end = rest[start..].find("}}").ok_or(TemplateError::Unclosed { at })? + start;
         if start > 0 {
-            pieces.push(Piece::Text(rest[..start].to_owned()));
+            pieces.push(TemplatePiece::Text(rest[..start].to_owned()));
         }
         let name = rest[start + 2..end].trim();
-        pieces.push(match Field::from_name(name) {
-            Some(field) => Piece::Field(field),
-            None if name.eq_ignore_ascii_case("content") => Piece::Content,
+        pieces.push(match WrapField::from_name(name) {
+            Some(field) => TemplatePiece::Field(field),
+            None if name.eq_ignore_ascii_case("content") => TemplatePiece::Content,
             None => {
-                let known = Field::ALL.iter().map(|field| format!("`{{{{{}}}}}`", field.as_str()));
+                let known =
+                    WrapField::ALL.iter().map(|field| format!("`{{{{{}}}}}`", field.as_str()));
                 let known: Vec<String> = known.collect();
                 let known = format!("`{{{{content}}}}`, {}", known.join(", "));
                 return Err(TemplateError::UnknownField { found: name.to_owned(), known });
@@ -202,24 +203,24 @@ fn pieces(source: &str) -> Result<Vec<Piece>, TemplateError> {
         rest = &rest[end + 2..];
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Text(rest.to_owned()));
+        pieces.push(TemplatePiece::Text(rest.to_owned()));
     }
     Ok(pieces)
 }
 
 fn side(
-    pieces: &[Piece],
+    pieces: &[TemplatePiece],
     style: Style,
     unmarked: fn(&str) -> TemplateError,
 ) -> Result<Side, TemplateError> {
-    let [Piece::Text(start), rest @ ..] = pieces else { return Err(unmarked("")) };
+    let [TemplatePiece::Text(start), rest @ ..] = pieces else { return Err(unmarked("")) };
     let mut side = Side { start: start.clone(), fields: Vec::new() };
     let mut rest = rest.iter();
     while let Some(piece) = rest.next() {
-        let Piece::Field(field) = piece else { continue };
+        let TemplatePiece::Field(field) = piece else { continue };
         let after = match rest.next() {
-            Some(Piece::Text(after)) => after.as_str(),
-            Some(Piece::Field(_) | Piece::Content) | None => "",
+            Some(TemplatePiece::Text(after)) => after.as_str(),
+            Some(TemplatePiece::Field(_) | TemplatePiece::Content) | None => "",
         };
         if !after.starts_with(|first| style.can_end(first)) {
             let (field, found) = (field.as_str(), after.to_owned());
@@ -231,7 +232,7 @@ fn side(
 }
 
 /// The mark of the closing text and the blanks before it. A mark without those blanks is
-/// better: it is then escaped wherever it stands in a line.
+/// better: it is then escaped wherever it is in a line.
 fn closing_mark(text: &str, style: Style, open: &Marker) -> Result<(Marker, usize), TemplateError> {
     let lead = text.len() - text.trim_start().len();
     let mut usable = false;
@@ -255,7 +256,7 @@ fn closing_mark(text: &str, style: Style, open: &Marker) -> Result<(Marker, usiz
 }
 
 impl Side {
-    fn write(&self, style: Style, fields: &Fields, out: &mut String) {
+    fn write(&self, style: Style, fields: &WrapFields, out: &mut String) {
         out.push_str(&self.start);
         for (field, after) in &self.fields {
             if let (Some(value), Some(delimiter)) = (fields.text(*field), after.chars().next()) {
@@ -266,7 +267,7 @@ impl Side {
     }
 
     /// Reads this side at the start of `text`: its length, or how far it could be read.
-    fn read(&self, style: Style, text: &str, fields: &mut Fields) -> Result<usize, usize> {
+    fn read(&self, style: Style, text: &str, fields: &mut WrapFields) -> Result<usize, usize> {
         let mut at = self.start.len();
         if !text.starts_with(&self.start) {
             return Err(1);
@@ -344,7 +345,7 @@ mod tests {
     fn line_ends_may_be_written_as_escapes() {
         let template = Template::parse(" [a {{Primary_Key}}]\\n{{ content }}\\n[/a]\n").unwrap();
         assert_eq!(template.source(), "[a {{Primary_Key}}]\n{{ content }}\n[/a]");
-        assert_eq!(template.fields(), [Field::Key]);
+        assert_eq!(template.fields(), [WrapField::Key]);
         assert_eq!((template.close.as_str(), template.lead), ("[/a]", 1));
     }
 }

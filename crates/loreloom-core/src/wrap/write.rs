@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{field::Fields, format::WrapFormat};
+use super::{field::WrapFields, format::WrapFormat};
 
 /// An entry's text in its wrapper. An empty text stays empty: there is nothing to tell
 /// apart.
-pub fn wrap(format: &WrapFormat, fields: &Fields, content: &str) -> String {
+pub fn wrap(format: &WrapFormat, fields: &WrapFields, content: &str) -> String {
     match format.frame() {
         Some(frame) if !content.is_empty() => frame.write(fields, content),
         Some(_) | None => content.to_owned(),
@@ -18,7 +18,7 @@ pub fn wrap(format: &WrapFormat, fields: &Fields, content: &str) -> String {
 #[derive(Clone, Debug)]
 pub(crate) struct Wrapping {
     pub(crate) format: Arc<WrapFormat>,
-    pub(crate) fields: Fields,
+    pub(crate) fields: WrapFields,
 }
 
 impl Wrapping {
@@ -30,31 +30,31 @@ impl Wrapping {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wrap::Field;
+    use crate::wrap::WrapField;
 
-    fn fields() -> Fields {
-        let mut fields = Fields::new();
+    fn fields() -> WrapFields {
+        let mut fields = WrapFields::new();
         for (field, text) in [
-            (Field::Uid, "12"),
-            (Field::Name, "The \"bell\" & co"),
-            (Field::World, "Harrow"),
-            (Field::Key, "bell"),
-            (Field::Scan, "recursion"),
-            (Field::ScanDepth, "4"),
-            (Field::Iteration, "2"),
-            (Field::Activation, "key"),
-            (Field::Parents, "harrow/3"),
-            (Field::ViaRecursion, "true"),
-            (Field::Position, "at_depth"),
-            (Field::Depth, "2"),
-            (Field::Role, "system"),
-            (Field::Tokens, "5"),
+            (WrapField::Uid, "12"),
+            (WrapField::Name, "The \"bell\" & co"),
+            (WrapField::World, "Harrow"),
+            (WrapField::Key, "bell"),
+            (WrapField::Scan, "recursion"),
+            (WrapField::ScanDepth, "4"),
+            (WrapField::Iteration, "2"),
+            (WrapField::Activation, "key"),
+            (WrapField::Parents, "harrow/3"),
+            (WrapField::ViaRecursion, "true"),
+            (WrapField::Position, "at_depth"),
+            (WrapField::Depth, "2"),
+            (WrapField::Role, "system"),
+            (WrapField::Tokens, "5"),
         ] {
             fields.set(field, text);
         }
-        fields.set_list(Field::Secondary, ["rope", "a,b"].map(str::to_owned));
-        fields.set_list(Field::MatchedIn, ["2", "5"].map(str::to_owned));
-        fields.set_list(Field::TriggeredBy, ["assistant", "user"].map(str::to_owned));
+        fields.set_list(WrapField::Secondary, ["rope", "a,b"].map(str::to_owned));
+        fields.set_list(WrapField::MatchedIn, ["2", "5"].map(str::to_owned));
+        fields.set_list(WrapField::TriggeredBy, ["assistant", "user"].map(str::to_owned));
         fields
     }
 
@@ -105,7 +105,7 @@ mod tests {
             ("lb", "", ""),
         ] {
             let format: WrapFormat = format.parse().unwrap();
-            assert_eq!(wrap(&format, &Fields::new(), text), expected);
+            assert_eq!(wrap(&format, &WrapFields::new(), text), expected);
         }
     }
 }

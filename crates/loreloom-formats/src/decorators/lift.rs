@@ -1,9 +1,8 @@
-//! What decorators say, as fields of the model.
+//! Decorators as fields of the model.
 
 use loreloom_core::{
-    book::{Entry, Inject, InjectOp, Key, MatchOnce, RegexKey},
-    dialects::cards::{Directives, Grammar, Greeting, InjectTarget, Known, Problem, split},
-    units::Depth,
+    book::{Entry, Inject, InjectOp, Key, RegexKey},
+    dialects::cards::{Directives, FrontEndFacts, Grammar, Greeting, InjectTarget, Problem, split},
 };
 
 /// An entry whose decorators have become fields.
@@ -23,19 +22,25 @@ pub struct Lifted {
 pub fn lift(entry: &Entry) -> Lifted {
     let grammar = Grammar::default();
     let block = split(&entry.content, grammar);
-    // Whoever reads the fields may know greeting and icon.
-    let said =
-        Directives::of(&block, grammar, Known { greeting: true, user_icon: true, text: false });
-    let mut lifted = entry.clone();
-    block.body.clone_into(&mut lifted.content);
+    // The reader of the fields may know greeting and icon.
+    let said = Directives::of(
+        &block,
+        grammar,
+        FrontEndFacts { greeting: true, user_icon: true, text: false },
+    );
+    let mut lifted = said.applied_to(entry, block.body);
+    if said.use_regex {
+        let keys = &mut lifted.activation.keys;
+        *keys = keys.iter().map(as_pattern).collect();
+    }
     let mut ignored: Vec<String> = said
         .problems
         .iter()
         .map(|(line, problem)| format!("`{line}` {}", words(*problem)))
         .collect();
-    activation(&mut lifted, &said, &mut ignored);
-    key_lists(&mut lifted, &said);
-    placement(&mut lifted, &said);
+    if said.greeting == Some(Greeting::Only) {
+        ignored.push("`@@is_greeting` needs a number to be a field".into());
+    }
     injection(&mut lifted, &said, &mut ignored);
     Lifted { entry: lifted, ignored }
 }
@@ -48,64 +53,6 @@ fn words(problem: Problem) -> &'static str {
         Problem::Unsupported => "counts tokens, which a chat does not",
         Problem::NoDecoratorAbove => "is the fallback of nothing",
     }
-}
-
-fn activation(entry: &mut Entry, said: &Directives, ignored: &mut Vec<String>) {
-    let when = &mut entry.activation;
-    let gates = &mut when.gates;
-    gates.after = said.after.or(gates.after);
-    gates.every = said.every.or(gates.every);
-    match said.greeting {
-        Some(Greeting::Index(index)) => gates.greeting = Some(index),
-        Some(Greeting::Only) => ignored.push("`@@is_greeting` needs a number to be a field".into()),
-        None => {}
-    }
-    gates.user_icon = said.user_icon.clone().or(gates.user_icon.take());
-    when.scan.messages = said.scan_depth.map(f64::from).or(when.scan.messages);
-    when.probability = said.probability.or(when.probability);
-    when.force = said.force.or(when.force);
-    when.constant |= said.constant;
-    when.whole_words = said.whole_words.or(when.whole_words);
-    when.case_sensitive = said.case_sensitive.then_some(true).or(when.case_sensitive);
-    // Once beats keep, whichever of them is a field.
-    if said.once {
-        when.once = Some(MatchOnce::OnceOnly);
-    } else if said.keep && when.once.is_none() {
-        when.once = Some(MatchOnce::Keep);
-    }
-    entry.budget.drop_first |= said.drop_first;
-    entry.budget.priority = said.priority.or(entry.budget.priority);
-    entry.recursion.prevent = said.feeds.map_or(entry.recursion.prevent, |feeds| !feeds);
-    if said.ignores_lore {
-        entry.recursion.scan_lore = Some(false);
-    }
-}
-
-fn key_lists(entry: &mut Entry, said: &Directives) {
-    let when = &mut entry.activation;
-    for (written, field) in [
-        (&said.require, &mut when.require),
-        (&said.exclude_any, &mut when.exclude_any),
-        (&said.exclude_all, &mut when.exclude_all),
-    ] {
-        let parsed = |keys: &Vec<String>| keys.iter().map(|key| Key::parse(key)).collect();
-        field.extend(written.iter().map(parsed));
-    }
-    if said.use_regex {
-        when.use_regex = true;
-        when.keys = when.keys.iter().map(as_pattern).collect();
-    }
-    entry.rest.hide_prompts.extend(said.hide_prompts.iter().cloned());
-}
-
-fn placement(entry: &mut Entry, said: &Directives) {
-    let place = &mut entry.placement;
-    if let Some(position) = &said.position {
-        place.position = position.clone();
-    }
-    place.depth = said.depth.map(Depth).or(place.depth);
-    place.role = said.role.or(place.role);
-    place.order = said.order.or(place.order);
 }
 
 fn injection(entry: &mut Entry, said: &Directives, ignored: &mut Vec<String>) {

@@ -14,7 +14,7 @@ use crate::{
     card::{self, Card},
     document::Document,
     error::FormatError,
-    import::{ImportOptions, Read, card_version, schema_of},
+    import::{ImportOptions, ReadBook, card_version, schema_of},
     json::{
         self, Node,
         patch::{Patch, level_of},
@@ -26,7 +26,7 @@ use crate::{
 
 /// The text of the document with the book's edits.
 pub(super) fn book(
-    was: &Read,
+    was: &ReadBook,
     book: &Book,
     document: &Document<'_>,
     reading: &ImportOptions,
@@ -39,7 +39,7 @@ pub(super) fn book(
     let bom = &document.text[..document.text.len() - body.len()];
     let parsed = json::parse(body, &reading.limits)?;
     let path = schema.path(&parsed.root);
-    let edit = Edit { schema, was: &was.book, book, reading, format: was.format.as_str() };
+    let edit = JsonEdit { schema, was: &was.book, book, reading, format: was.format.as_str() };
     let mut patch = Patch::new(body, text::style(&document.text));
     let text = match tree::at_path(&parsed.root, &path).filter(|node| !node.is_null()) {
         None => {
@@ -56,7 +56,7 @@ pub(super) fn book(
     Ok(format!("{bom}{text}"))
 }
 
-struct Edit<'a> {
+struct JsonEdit<'a> {
     schema: &'a dyn Schema,
     was: &'a Book,
     book: &'a Book,
@@ -64,7 +64,7 @@ struct Edit<'a> {
     format: &'a str,
 }
 
-impl Edit<'_> {
+impl JsonEdit<'_> {
     /// Gives a file that has no book one.
     fn add_book(
         &self,

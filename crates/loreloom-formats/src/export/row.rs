@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A row and the parts of the entry's meaning that it does not carry.
-pub(super) struct Written {
+pub(super) struct WrittenRow {
     pub(super) row: Map<String, Value>,
     pub(super) rest: Map<String, Value>,
 }
@@ -25,7 +25,7 @@ pub(super) fn write(
     row: Option<&Node<'_>>,
     at: usize,
     odd_values: OddValues,
-) -> Written {
+) -> WrittenRow {
     write_as(schema, entry, entry, row, at, odd_values)
 }
 
@@ -37,7 +37,7 @@ pub(super) fn write_as(
     row: Option<&Node<'_>>,
     at: usize,
     odd_values: OddValues,
-) -> Written {
+) -> WrittenRow {
     let mut map = schema.write_entry(said, row);
     let from = crossing::from(&entry.extensions).cloned();
     crossing::remove_ours(&mut map);
@@ -47,9 +47,9 @@ pub(super) fn write_as(
     };
     if schema.has_extensions() {
         crossing::carry(&mut map, rest, from);
-        return Written { row: map, rest: Map::new() };
+        return WrittenRow { row: map, rest: Map::new() };
     }
-    Written { row: map, rest }
+    WrittenRow { row: map, rest }
 }
 
 fn read_again(

@@ -17,7 +17,7 @@ use loreloom_core::{
 };
 
 use super::{
-    fields::{Field, Known},
+    fields::{Field, KnownField},
     values::Values,
 };
 use crate::{
@@ -72,7 +72,7 @@ pub(super) fn read(
     odd_values: OddValues,
     notes: &mut Notes,
 ) -> Entry {
-    let mut values = Values { node, known: Known::of(node), odd: odd_values, notes };
+    let mut values = Values { node, known: KnownField::of(node), odd: odd_values, notes };
     Entry {
         id,
         original_id: None,

@@ -71,11 +71,11 @@ fields! {
 }
 
 /// The known fields of one entry.
-pub(crate) struct Known<'tree, 'text> {
+pub(crate) struct KnownField<'tree, 'text> {
     slots: [Option<&'tree Node<'text>>; Field::COUNT],
 }
 
-impl<'tree, 'text> Known<'tree, 'text> {
+impl<'tree, 'text> KnownField<'tree, 'text> {
     /// Sorts the members into known fields; of a name that stands twice the last counts.
     pub(crate) fn of(entry: &'tree Node<'text>) -> Self {
         let mut slots = [None; Field::COUNT];

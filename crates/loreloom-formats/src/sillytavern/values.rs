@@ -5,7 +5,7 @@
     reason = "JSON has six kinds of values and will have no more"
 )]
 
-use super::fields::{Field, Known};
+use super::fields::{Field, KnownField};
 use crate::{
     import::OddValues,
     json::{Json, Node, js},
@@ -16,7 +16,7 @@ use crate::{
 /// The fields of one entry and where remarks about them go.
 pub(super) struct Values<'tree, 'text, 'notes> {
     pub(super) node: &'tree Node<'text>,
-    pub(super) known: Known<'tree, 'text>,
+    pub(super) known: KnownField<'tree, 'text>,
     pub(super) odd: OddValues,
     pub(super) notes: &'notes mut Notes,
 }

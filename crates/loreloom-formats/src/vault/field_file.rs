@@ -47,7 +47,7 @@ fn read_yaml(text: &str) -> Option<Vec<RawField>> {
 
 /// What lines of which indentation belong to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum FieldPart {
     Field,
     Gating,
     Values,
@@ -56,7 +56,7 @@ enum Part {
 /// Reads the layout that DeepLore writes: indentation of 2, 4 and 6. A tab is as wide as `tab`.
 fn read_lines(text: &str, tab: usize) -> Vec<RawField> {
     let mut fields: Vec<RawField> = Vec::new();
-    let mut part = Part::Field;
+    let mut part = FieldPart::Field;
     for line in text.split('\n') {
         let line = line.trim_end_matches(is_js_space);
         let content = line.trim_start_matches(is_js_space);
@@ -66,7 +66,7 @@ fn read_lines(text: &str, tab: usize) -> Vec<RawField> {
             let mut values = Map::new();
             values.insert("name".to_owned(), Value::from(name));
             fields.push(values);
-            part = Part::Field;
+            part = FieldPart::Field;
             continue;
         }
         if let Some(field) = fields.last_mut() {
@@ -84,32 +84,32 @@ fn field_start(content: &str) -> Option<&str> {
     (!name.is_empty()).then_some(name)
 }
 
-fn take_line(field: &mut RawField, part: Part, indent: usize, content: &str) -> Part {
+fn take_line(field: &mut RawField, part: FieldPart, indent: usize, content: &str) -> FieldPart {
     let pair = pair(content);
     match (part, indent, pair) {
-        (_, 4, Some(("gating", _))) => return Part::Gating,
+        (_, 4, Some(("gating", _))) => return FieldPart::Gating,
         (_, 4, Some(("values", list))) => {
             let inside = list.strip_prefix('[').map(|rest| rest.trim_start_matches(is_js_space));
             if inside.is_none_or(|rest| !rest.starts_with(']')) {
-                return Part::Values;
+                return FieldPart::Values;
             }
             field.insert("values".to_owned(), Value::Array(Vec::new()));
-            return Part::Field;
+            return FieldPart::Field;
         }
         (_, 4, Some((key, value))) => {
             if !value.is_empty() {
                 field.insert(key.to_owned(), scalar(value));
             }
-            return Part::Field;
+            return FieldPart::Field;
         }
-        (_, 4, None) if content.starts_with(is_word) => return Part::Field,
-        (Part::Gating, 6, Some((key, value))) if !value.is_empty() => {
+        (_, 4, None) if content.starts_with(is_word) => return FieldPart::Field,
+        (FieldPart::Gating, 6, Some((key, value))) if !value.is_empty() => {
             let gating = field.entry("gating").or_insert_with(|| Map::new().into());
             if let Some(gating) = gating.as_object_mut() {
                 gating.insert(key.to_owned(), scalar(value));
             }
         }
-        (Part::Values, 6, _) => {
+        (FieldPart::Values, 6, _) => {
             let item = content.strip_prefix('-').filter(|rest| rest.starts_with(is_js_space));
             if let Some(item) = item {
                 let values = field.entry("values").or_insert_with(|| Vec::<Value>::new().into());

@@ -8,7 +8,7 @@ use serde_json::{Map, Number, Value};
 
 /// Reads the lines between the fences.
 pub(super) fn read(text: &str) -> Map<String, Value> {
-    let mut reader = Reader::default();
+    let mut reader = MiniYamlReader::default();
     for line in text.split('\n') {
         reader.take(line);
     }
@@ -17,21 +17,21 @@ pub(super) fn read(text: &str) -> Map<String, Value> {
 }
 
 #[derive(Default)]
-struct Reader {
+struct MiniYamlReader {
     fields: Map<String, Value>,
     key: Option<String>,
     /// Whether list items go to the list of `key`, or begin a new one.
     in_list: bool,
-    block: Option<Block>,
+    block: Option<YamlBlock>,
 }
 
-struct Block {
+struct YamlBlock {
     key: String,
     separator: &'static str,
     lines: Vec<String>,
 }
 
-impl Reader {
+impl MiniYamlReader {
     fn take(&mut self, line: &str) {
         let trimmed = line.trim_end_matches(is_js_space);
         if let Some(block) = &mut self.block {
@@ -72,7 +72,7 @@ impl Reader {
                 return;
             }
         };
-        self.block = Some(Block { key: key.to_owned(), separator, lines: Vec::new() });
+        self.block = Some(YamlBlock { key: key.to_owned(), separator, lines: Vec::new() });
     }
 
     fn close_block(&mut self) {

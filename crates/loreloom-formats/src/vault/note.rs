@@ -175,7 +175,7 @@ pub struct NoteRead {
 /// Reads a note.
 pub fn read_note(file: NoteFile<'_>, rules: &NoteRules) -> NoteRead {
     let front = split(file.text, rules.yaml);
-    let mut reader = Reader { fields: front.fields, rules, warnings: Vec::new() };
+    let mut reader = NoteReader { fields: front.fields, rules, warnings: Vec::new() };
     if front.not_yaml {
         reader.warn(WarningCode::NotYaml, "");
     }
@@ -218,13 +218,13 @@ const KNOWN: [&str; 27] = [
 ];
 static NONE: LazyLock<Value> = LazyLock::new(|| Value::Null);
 
-struct Reader<'a> {
+struct NoteReader<'a> {
     fields: Map<String, Value>,
     rules: &'a NoteRules,
     warnings: Vec<NoteWarning>,
 }
 
-impl Reader<'_> {
+impl NoteReader<'_> {
     fn warn(&mut self, code: WarningCode, field: &str) {
         self.warnings.push(NoteWarning { code, field: field.to_owned() });
     }

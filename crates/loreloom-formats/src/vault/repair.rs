@@ -23,17 +23,17 @@ pub fn repair(file: NoteFile<'_>, rules: &NoteRules) -> Option<String> {
     repaired.then_some(text)
 }
 
-struct Read {
+struct RepairedText {
     note: Note,
     warnings: Vec<NoteWarning>,
 }
 
 /// The note without what tells its file apart.
-fn read(file: NoteFile<'_>, rules: &NoteRules) -> Option<Read> {
+fn read(file: NoteFile<'_>, rules: &NoteRules) -> Option<RepairedText> {
     let NoteRead { note, warnings } = read_note(file, rules);
     let mut note = *note.ok()?;
     note.hash = loreloom_core::ids::Digest::default();
-    Some(Read { note, warnings })
+    Some(RepairedText { note, warnings })
 }
 
 /// The text with one line rewritten so that a warning goes away.

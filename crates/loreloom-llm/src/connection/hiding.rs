@@ -19,16 +19,16 @@ const LONGEST: usize = 32 << 20;
 pub(crate) fn hiding(content_type: &str, cutter: NoteCutter) -> Box<dyn ReplyHiding> {
     let media = content_type.split(';').next().unwrap_or_default().trim();
     let framing = if media.eq_ignore_ascii_case("text/event-stream") {
-        Framing::Events
+        HiddenFraming::Events
     } else {
-        Framing::Lines
+        HiddenFraming::Lines
     };
-    let texts = Texts { cutter, told: BTreeMap::new() };
+    let texts = ReplyTexts { cutter, told: BTreeMap::new() };
     Box::new(Hiding { framing, texts, rest: Vec::new(), head: Vec::new() })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Framing {
+enum HiddenFraming {
     /// Server-sent events.
     Events,
     /// A document on each line.
@@ -40,8 +40,8 @@ enum Framing {
 }
 
 struct Hiding {
-    framing: Framing,
-    texts: Texts,
+    framing: HiddenFraming,
+    texts: ReplyTexts,
     /// The beginning of a line, or of a document.
     rest: Vec<u8>,
     /// Lines of an event that stand before its data.
@@ -50,7 +50,7 @@ struct Hiding {
 
 impl ReplyHiding for Hiding {
     fn push(&mut self, bytes: &Bytes) -> Bytes {
-        if self.framing == Framing::Unread {
+        if self.framing == HiddenFraming::Unread {
             return bytes.clone();
         }
         let mut out = Vec::new();
@@ -58,7 +58,7 @@ impl ReplyHiding for Hiding {
         self.rest.extend_from_slice(bytes);
         let mut from = 0;
         let mut search = searched;
-        while self.framing != Framing::Document {
+        while self.framing != HiddenFraming::Document {
             let ends = |byte: &u8| matches!(byte, b'\n' | b'\r');
             let Some(end) = self.rest[search..].iter().position(ends) else { break };
             let end = search + end;
@@ -72,7 +72,7 @@ impl ReplyHiding for Hiding {
         }
         self.rest.drain(..from);
         if self.rest.len() > LONGEST {
-            self.framing = Framing::Unread;
+            self.framing = HiddenFraming::Unread;
             out.append(&mut self.head);
             out.append(&mut self.rest);
         }
@@ -82,11 +82,11 @@ impl ReplyHiding for Hiding {
     fn finish(mut self: Box<Self>) -> Bytes {
         let mut out = Vec::new();
         let rest = std::mem::take(&mut self.rest);
-        if self.framing == Framing::Document || !self.line(&rest, &mut out) {
+        if self.framing == HiddenFraming::Document || !self.line(&rest, &mut out) {
             self.texts.document(&rest, &mut out);
         }
         out.append(&mut self.head);
-        if self.framing == Framing::Events && !rest.is_empty() && self.texts.holds() {
+        if self.framing == HiddenFraming::Events && !rest.is_empty() && self.texts.holds() {
             out.extend(b"\n\n");
         }
         self.release(&mut out);
@@ -102,7 +102,7 @@ impl Hiding {
 
     /// Passes a line on, without its end. `false` if it belongs to a longer document.
     fn line(&mut self, line: &[u8], out: &mut Vec<u8>) -> bool {
-        if self.framing == Framing::Lines {
+        if self.framing == HiddenFraming::Lines {
             return self.document_line(line, out);
         }
         let Some(data) = line.strip_prefix(b"data:") else {
@@ -136,7 +136,7 @@ impl Hiding {
             return true;
         }
         let Ok(mut document) = serde_json::from_slice::<Value>(line) else {
-            self.framing = Framing::Document;
+            self.framing = HiddenFraming::Document;
             return false;
         };
         if self.texts.cut(&mut document) {
@@ -151,13 +151,13 @@ impl Hiding {
     fn release(&mut self, out: &mut Vec<u8>) {
         for document in self.texts.release() {
             match (self.framing, document["type"].as_str()) {
-                (Framing::Events, Some(kind)) => {
+                (HiddenFraming::Events, Some(kind)) => {
                     out.extend(format!("event: {kind}\ndata: {document}\n\n").into_bytes());
                 }
-                (Framing::Events, None) => {
+                (HiddenFraming::Events, None) => {
                     out.extend(format!("data: {document}\n\n").into_bytes());
                 }
-                (Framing::Lines | Framing::Document | Framing::Unread, _) => {
+                (HiddenFraming::Lines | HiddenFraming::Document | HiddenFraming::Unread, _) => {
                     out.extend(format!("{document}\n").into_bytes());
                 }
             }
@@ -169,13 +169,13 @@ impl Hiding {
 type TextId = (u64, u64);
 
 /// The texts of an answer.
-struct Texts {
+struct ReplyTexts {
     /// One that has cut nothing.
     cutter: NoteCutter,
-    told: BTreeMap<TextId, Told>,
+    told: BTreeMap<TextId, PassedText>,
 }
 
-struct Told {
+struct PassedText {
     cutter: NoteCutter,
     /// The document that told the last piece, while something of it is held back.
     last: Option<Value>,
@@ -185,7 +185,7 @@ struct Told {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
     /// A piece.
-    Piece,
+    ReplyPiece,
     /// The last piece.
     End,
     /// All of it, whatever was told before.
@@ -194,16 +194,16 @@ enum Extent {
 
 impl Extent {
     fn end_if(ends: bool) -> Self {
-        if ends { Self::End } else { Self::Piece }
+        if ends { Self::End } else { Self::ReplyPiece }
     }
 }
 
-impl Texts {
+impl ReplyTexts {
     /// Cuts notes out of a document; whether it is another one now.
     fn cut(&mut self, document: &mut Value) -> bool {
         let mut held = Vec::new();
         let changed = visit(document, &mut |id, parent, field, extent| {
-            let fresh = || Told { cutter: self.cutter.clone(), last: None };
+            let fresh = || PassedText { cutter: self.cutter.clone(), last: None };
             let mut alone;
             let told = if extent == Extent::Whole {
                 alone = fresh();
@@ -211,7 +211,7 @@ impl Texts {
             } else {
                 self.told.entry(id).or_insert_with(fresh)
             };
-            let changed = told.rewrite(parent, field, extent != Extent::Piece);
+            let changed = told.rewrite(parent, field, extent != Extent::ReplyPiece);
             told.last = None;
             if told.cutter.holds() {
                 held.push(id);
@@ -266,7 +266,7 @@ impl Texts {
     }
 }
 
-impl Told {
+impl PassedText {
     /// Cuts notes out of a field, which may be text, a list of parts, or not there.
     fn rewrite(&mut self, parent: &mut Value, field: &str, ends: bool) -> bool {
         let parts: Vec<&mut Value> = match parent.get_mut(field) {
@@ -358,7 +358,7 @@ fn visit_event(
     let number = |name: &str| event[name].as_u64().unwrap_or_default();
     let id = (number("output_index"), number("content_index"));
     match event["type"].as_str().unwrap_or_default() {
-        "response.output_text.delta" => seen(id, event, "delta", Extent::Piece),
+        "response.output_text.delta" => seen(id, event, "delta", Extent::ReplyPiece),
         "response.output_text.done" => seen(id, event, "text", Extent::Whole),
         "response.content_part.done" => match event.get_mut("part") {
             Some(part) if part["type"] == "output_text" => seen(id, part, "text", Extent::Whole),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Connection, Delivery,
     openai::role,
-    reading::{Piece, Unreadable},
+    reading::{ReplyPiece, Unreadable},
 };
 
 /// The path below the base address.
@@ -51,12 +51,12 @@ pub(super) fn body(connection: &Connection, request: &ChatRequest) -> Value {
 
 /// Reads a whole answer or one line of a stream. Thoughts come in a field of their own,
 /// `thinking`, which is left out.
-pub(super) fn read(document: &Value) -> Result<Piece, Unreadable> {
+pub(super) fn read(document: &Value) -> Result<ReplyPiece, Unreadable> {
     let ends = document["done"].as_bool().unwrap_or(false);
     match &document["message"]["content"] {
-        Value::String(text) => Ok(Piece { text: text.clone(), ends }),
+        Value::String(text) => Ok(ReplyPiece { text: text.clone(), ends }),
         Value::Null if ends || document["message"].is_object() => {
-            Ok(Piece { text: String::new(), ends })
+            Ok(ReplyPiece { text: String::new(), ends })
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
             Err(Unreadable::Field { field: "message.content", expected: "text" })
@@ -106,7 +106,11 @@ mod tests {
             (json!({"message": {"thinking": "hm"}, "done": false}), "", false),
             (json!({"done": true}), "", true),
         ] {
-            assert_eq!(read(&document), Ok(Piece { text: text.to_owned(), ends }), "{document}");
+            assert_eq!(
+                read(&document),
+                Ok(ReplyPiece { text: text.to_owned(), ends }),
+                "{document}"
+            );
         }
         for document in [json!({}), json!([]), json!({"message": {"content": 1}, "done": true})] {
             assert!(matches!(read(&document), Err(Unreadable::Field { .. })), "{document}");

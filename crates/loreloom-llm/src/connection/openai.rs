@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Connection, Delivery,
-    reading::{Piece, Unreadable},
+    reading::{ReplyPiece, Unreadable},
 };
 
 /// The path below the base address.
@@ -81,20 +81,20 @@ fn is_reasoning_model(model: &str) -> bool {
 }
 
 /// Reads a whole answer or one chunk of a stream.
-pub(super) fn read(document: &Value) -> Result<Piece, Unreadable> {
+pub(super) fn read(document: &Value) -> Result<ReplyPiece, Unreadable> {
     let missing = Unreadable::Field { field: "choices", expected: "a list" };
     let choices = document["choices"].as_array().ok_or(missing)?;
     let Some(choice) = choices.first() else {
         // The chunk that carries only usage.
-        return Ok(Piece::default());
+        return Ok(ReplyPiece::default());
     };
     if let Some(message) = choice.get("message") {
-        return Ok(Piece { text: content(&message["content"])?, ends: true });
+        return Ok(ReplyPiece { text: content(&message["content"])?, ends: true });
     }
     let delta = choice
         .get("delta")
         .ok_or(Unreadable::Field { field: "choices[0]", expected: "a message or a delta" })?;
-    Ok(Piece { text: content(&delta["content"])?, ends: !choice["finish_reason"].is_null() })
+    Ok(ReplyPiece { text: content(&delta["content"])?, ends: !choice["finish_reason"].is_null() })
 }
 
 /// Content is text, nothing, or a list of parts of which some are text.
@@ -197,7 +197,11 @@ mod tests {
             (json!({"choices": [{"delta": {}, "finish_reason": "length"}]}), "", true),
             (json!({"choices": [], "usage": {}}), "", false),
         ] {
-            assert_eq!(read(&document), Ok(Piece { text: text.to_owned(), ends }), "{document}");
+            assert_eq!(
+                read(&document),
+                Ok(ReplyPiece { text: text.to_owned(), ends }),
+                "{document}"
+            );
         }
         for document in [json!({}), json!({"choices": {}}), json!({"choices": [{}]}), json!(3)] {
             assert!(matches!(read(&document), Err(Unreadable::Field { .. })), "{document}");

@@ -20,9 +20,9 @@ const LONGEST: usize = 32 << 20;
 pub(crate) fn passing(content_type: &str) -> Box<dyn ReplyReading> {
     let media = content_type.split(';').next().unwrap_or_default().trim();
     let framing = if media.eq_ignore_ascii_case("text/event-stream") {
-        Framing::Events(SseDecoder::new())
+        ChunkFraming::Events(SseDecoder::new())
     } else {
-        Framing::Documents(Vec::new())
+        ChunkFraming::Documents(Vec::new())
     };
     Box::new(Passing {
         framing,
@@ -35,7 +35,7 @@ pub(crate) fn passing(content_type: &str) -> Box<dyn ReplyReading> {
     })
 }
 
-enum Framing {
+enum ChunkFraming {
     Events(SseDecoder),
     Documents(Vec<u8>),
 }
@@ -52,7 +52,7 @@ enum End {
 }
 
 struct Passing {
-    framing: Framing,
+    framing: ChunkFraming,
     choices: BTreeMap<u64, Choice>,
     /// The id of a response, which later requests can name.
     response: Option<String>,
@@ -89,20 +89,20 @@ impl ReplyReading for Passing {
             return;
         }
         match &mut self.framing {
-            Framing::Events(decoder) => {
+            ChunkFraming::Events(decoder) => {
                 for event in decoder.push(bytes) {
                     self.event(&event.data);
                 }
             }
-            Framing::Documents(body) => body.extend_from_slice(bytes),
+            ChunkFraming::Documents(body) => body.extend_from_slice(bytes),
         }
     }
 
     fn is_over(&self) -> bool {
         match &self.framing {
-            Framing::Events(_) => self.end != End::Open,
+            ChunkFraming::Events(_) => self.end != End::Open,
             // A document on each line: the last one says it.
-            Framing::Documents(body) => {
+            ChunkFraming::Documents(body) => {
                 let last = body.trim_ascii_end().rsplit(|byte| *byte == b'\n').next();
                 let last = last.and_then(|line| serde_json::from_slice(line).ok());
                 last.is_some_and(|document| closes(&document))
@@ -112,8 +112,8 @@ impl ReplyReading for Passing {
 
     fn finish(mut self: Box<Self>) -> Finished {
         let (mut is_half, is_open) = (false, self.end == End::Open);
-        match std::mem::replace(&mut self.framing, Framing::Documents(Vec::new())) {
-            Framing::Events(decoder) => {
+        match std::mem::replace(&mut self.framing, ChunkFraming::Documents(Vec::new())) {
+            ChunkFraming::Events(decoder) => {
                 if let Some(event) = decoder.finish().filter(|_| is_open && !self.lost) {
                     self.event(&event.data);
                     is_half = self.lost;
@@ -121,7 +121,7 @@ impl ReplyReading for Passing {
                 // Not even half an event is no reply either.
                 is_half |= !self.said && is_open && !self.lost;
             }
-            Framing::Documents(body) => {
+            ChunkFraming::Documents(body) => {
                 for document in serde_json::Deserializer::from_slice(&body).into_iter() {
                     match document {
                         Ok(document) => self.document(&document),
@@ -152,7 +152,7 @@ impl ReplyReading for Passing {
 impl Passing {
     fn lose(&mut self) {
         self.lost = true;
-        self.framing = Framing::Documents(Vec::new());
+        self.framing = ChunkFraming::Documents(Vec::new());
     }
 
     fn event(&mut self, data: &str) {

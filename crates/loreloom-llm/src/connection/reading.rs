@@ -16,7 +16,7 @@ pub enum Wire {
 
 /// What one document of an answer says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct ReplyPiece {
     /// Text it adds.
     pub(super) text: String,
     /// Whether the reply ends with it.
@@ -53,7 +53,7 @@ pub enum Unreadable {
 
 /// How the bytes are divided into documents.
 #[derive(Debug)]
-enum Framing {
+enum ReadFraming {
     Events(SseDecoder),
     Lines(NdjsonSplitter),
     Document(Vec<u8>),
@@ -65,7 +65,7 @@ enum Framing {
 #[derive(Debug)]
 pub struct ReplyReader {
     wire: Wire,
-    framing: Framing,
+    framing: ReadFraming,
     text: String,
     ended: bool,
 }
@@ -76,11 +76,11 @@ impl ReplyReader {
         let media = content_type.split(';').next().unwrap_or_default().trim();
         let framing = match wire {
             Wire::OpenAi if media.eq_ignore_ascii_case("text/event-stream") => {
-                Framing::Events(SseDecoder::new())
+                ReadFraming::Events(SseDecoder::new())
             }
-            Wire::OpenAi => Framing::Document(Vec::new()),
+            Wire::OpenAi => ReadFraming::Document(Vec::new()),
             // Ollama labels streams and documents carelessly; a document is one line too.
-            Wire::Ollama => Framing::Lines(NdjsonSplitter::new()),
+            Wire::Ollama => ReadFraming::Lines(NdjsonSplitter::new()),
         };
         Self { wire, framing, text: String::new(), ended: false }
     }
@@ -89,17 +89,17 @@ impl ReplyReader {
     pub fn push(&mut self, bytes: &[u8]) -> Result<String, Unreadable> {
         let before = self.text.len();
         match &mut self.framing {
-            Framing::Events(decoder) => {
+            ReadFraming::Events(decoder) => {
                 for event in decoder.push(bytes) {
                     self.document(event.data.as_bytes())?;
                 }
             }
-            Framing::Lines(splitter) => {
+            ReadFraming::Lines(splitter) => {
                 for line in splitter.push(bytes) {
                     self.document(&line)?;
                 }
             }
-            Framing::Document(body) => body.extend_from_slice(bytes),
+            ReadFraming::Document(body) => body.extend_from_slice(bytes),
         }
         Ok(self.text[before..].to_owned())
     }
@@ -116,10 +116,10 @@ impl ReplyReader {
 
     /// The whole text, think blocks included, once the answer's last byte is there.
     pub fn finish(mut self) -> Result<String, Unreadable> {
-        let rest = match std::mem::replace(&mut self.framing, Framing::Document(Vec::new())) {
-            Framing::Events(decoder) => decoder.finish().map(|event| event.data.into_bytes()),
-            Framing::Lines(splitter) => splitter.finish(),
-            Framing::Document(body) => Some(body),
+        let rest = match std::mem::replace(&mut self.framing, ReadFraming::Document(Vec::new())) {
+            ReadFraming::Events(decoder) => decoder.finish().map(|event| event.data.into_bytes()),
+            ReadFraming::Lines(splitter) => splitter.finish(),
+            ReadFraming::Document(body) => Some(body),
         };
         // What is left after the end of the reply is no part of it.
         if let Some(rest) = rest.filter(|_| !self.ended) {

@@ -9,7 +9,7 @@ use crate::connection::Address;
 
 /// A server's answer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Said {
+pub(super) struct ProbeSaid {
     pub(super) status: StatusCode,
     pub(super) content_type: String,
     /// Where it sends us instead.
@@ -39,7 +39,7 @@ pub(super) struct Streamed {
 
 /// A context size, and who says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct ProbeSeen {
     pub(super) size: u32,
     pub(super) by: &'static str,
 }
@@ -55,7 +55,7 @@ pub(super) fn unanswered(error: &Unanswered) -> Finding {
 }
 
 /// TLS errors are known by their words: the HTTP client has no other name for them.
-pub(super) fn tls(encrypted: bool, listed: &Result<Said, Unanswered>) -> Finding {
+pub(super) fn tls(encrypted: bool, listed: &Result<ProbeSaid, Unanswered>) -> Finding {
     match listed {
         _ if !encrypted => skipped(Step::Tls, "the address is `http`"),
         Ok(_) => passed(Step::Tls, "the certificate is trusted"),
@@ -81,7 +81,7 @@ pub(super) fn tls(encrypted: bool, listed: &Result<Said, Unanswered>) -> Finding
 pub(super) fn path(
     speech: Speech,
     address: &Address,
-    said: &Said,
+    said: &ProbeSaid,
     elsewhere: Option<&str>,
 ) -> Finding {
     let status = said.status;
@@ -117,7 +117,7 @@ pub(super) fn path(
     failed(Step::Path, what, fix)
 }
 
-pub(super) fn key(sent: bool, said: &Said) -> Finding {
+pub(super) fn key(sent: bool, said: &ProbeSaid) -> Finding {
     let denied = matches!(said.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     match (denied, sent) {
         (true, true) => failed(
@@ -137,7 +137,7 @@ pub(super) fn key(sent: bool, said: &Said) -> Finding {
 }
 
 /// The models of a list, in OpenAI's form or in Ollama's.
-pub(super) fn names(said: &Said) -> Vec<String> {
+pub(super) fn names(said: &ProbeSaid) -> Vec<String> {
     let list = said.json.get("data").or_else(|| said.json.get("models")).unwrap_or(&said.json);
     let name = |model: &Value| {
         let named = model["id"].as_str().or_else(|| model["name"].as_str());
@@ -222,7 +222,7 @@ pub(super) fn tokenizer(ours: u32, theirs: Option<u32>, name: &str) -> Finding {
 }
 
 /// The context size that a list of models tells.
-pub(super) fn context_of(list: &Value, model: &str) -> Option<Seen> {
+pub(super) fn context_of(list: &Value, model: &str) -> Option<ProbeSeen> {
     let entries = list.get("data").or_else(|| list.get("models"))?.as_array()?;
     let entry = entries.iter().find(|one| one["id"] == model || one["name"] == model)?;
     let names = [
@@ -234,20 +234,20 @@ pub(super) fn context_of(list: &Value, model: &str) -> Option<Seen> {
         "/meta/n_ctx_train",
     ];
     let size = names.iter().find_map(|name| number(entry, name))?;
-    Some(Seen { size, by: "the list of models" })
+    Some(ProbeSeen { size, by: "the list of models" })
 }
 
-pub(super) fn context(configured: Option<u32>, seen: Option<Seen>) -> Finding {
+pub(super) fn context(configured: Option<u32>, seen: Option<ProbeSeen>) -> Finding {
     match (configured, seen) {
-        (Some(ours), Some(Seen { size, by })) if ours > size => doubtful(
+        (Some(ours), Some(ProbeSeen { size, by })) if ours > size => doubtful(
             Step::Context,
             format!("{ours} tokens are configured, {by} says {size}"),
             format!("set `context = {size}`, or load the model with more"),
         ),
-        (Some(ours), Some(Seen { size, by })) => {
+        (Some(ours), Some(ProbeSeen { size, by })) => {
             passed(Step::Context, format!("{ours} tokens are configured, {by} says {size}"))
         }
-        (None, Some(Seen { size, by })) => {
+        (None, Some(ProbeSeen { size, by })) => {
             passed(Step::Context, format!("{by} says {size} tokens"))
         }
         (Some(ours), None) => {
@@ -267,9 +267,9 @@ mod tests {
 
     use super::*;
 
-    fn said(status: u16, json: Value) -> Said {
+    fn said(status: u16, json: Value) -> ProbeSaid {
         let status = StatusCode::from_u16(status).unwrap();
-        Said { status, json, ..Said::default() }
+        ProbeSaid { status, json, ..ProbeSaid::default() }
     }
 
     #[test]
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn more_context_than_the_model_has_is_doubtful() {
-        let seen = |size| Some(Seen { size, by: "it" });
+        let seen = |size| Some(ProbeSeen { size, by: "it" });
         assert_eq!(context(Some(8192), seen(4096)).outcome, StepOutcome::Doubtful);
         assert_eq!(context(Some(4096), seen(8192)).outcome, StepOutcome::Passed);
         assert_eq!(context(None, None).outcome, StepOutcome::Doubtful);

@@ -14,7 +14,7 @@ use loreloom_ports::{Diagnosis, Finding, Step, StepOutcome};
 use serde_json::Value;
 
 use self::{
-    judge::{Said, Seen},
+    judge::{ProbeSaid, ProbeSeen},
     probe::Probe,
 };
 use crate::{
@@ -106,7 +106,7 @@ impl Diagnosis for Candidate {
     /// Ollama's `/api/show`, llama.cpp's `/props`, or the list of models.
     async fn context_size(&self, model: &str) -> Option<u32> {
         let probe = Probe::new(self).ok()?;
-        if let Some(Seen { size, .. }) = probe.context(model).await {
+        if let Some(ProbeSeen { size, .. }) = probe.context(model).await {
             return Some(size);
         }
         let listed = probe.models().await.ok()?;
@@ -183,7 +183,7 @@ impl Candidate {
         note(self.context(&probe, &listed, &model).await);
     }
 
-    async fn context(&self, probe: &Probe<'_>, listed: &Said, model: &str) -> Finding {
+    async fn context(&self, probe: &Probe<'_>, listed: &ProbeSaid, model: &str) -> Finding {
         let seen = match judge::context_of(&listed.json, model) {
             Some(seen) => Some(seen),
             None => probe.context(model).await,

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{
     Candidate, Speech, doubtful, failed,
-    judge::{self, Said, Seen, Streamed, Unanswered},
+    judge::{self, ProbeSaid, ProbeSeen, Streamed, Unanswered},
     number, passed,
 };
 use crate::connection::{ConnectionError, bearer, browserless_client, causes, passing};
@@ -50,7 +50,7 @@ impl<'a> Probe<'a> {
         }
     }
 
-    async fn ask(&self, request: RequestBuilder) -> Result<Said, Unanswered> {
+    async fn ask(&self, request: RequestBuilder) -> Result<ProbeSaid, Unanswered> {
         let response = self.with_key(request).timeout(QUICK).send().await.map_err(unanswered)?;
         let header = |name| {
             let value = response.headers().get(name);
@@ -60,7 +60,7 @@ impl<'a> Probe<'a> {
         let content_type = header(CONTENT_TYPE).unwrap_or_default();
         let body = read(response).await.map_err(unanswered)?;
         let json = serde_json::from_slice(&body).unwrap_or_default();
-        Ok(Said { status, content_type, location, json })
+        Ok(ProbeSaid { status, content_type, location, json })
     }
 
     fn list_path(&self) -> &'static str {
@@ -71,12 +71,12 @@ impl<'a> Probe<'a> {
     }
 
     /// The list of models.
-    pub(super) async fn models(&self) -> Result<Said, Unanswered> {
+    pub(super) async fn models(&self) -> Result<ProbeSaid, Unanswered> {
         self.ask(self.client.get(self.candidate.address.join(self.list_path()))).await
     }
 
     /// An address nearby that does have a list of models, if this one has not.
-    pub(super) async fn elsewhere(&self, listed: &Said) -> Option<String> {
+    pub(super) async fn elsewhere(&self, listed: &ProbeSaid) -> Option<String> {
         if listed.status != StatusCode::NOT_FOUND && !listed.json.is_null() {
             return None;
         }
@@ -214,7 +214,7 @@ impl<'a> Probe<'a> {
     }
 
     /// The context size, where the server tells it.
-    pub(super) async fn context(&self, model: &str) -> Option<Seen> {
+    pub(super) async fn context(&self, model: &str) -> Option<ProbeSeen> {
         let address = &self.candidate.address;
         let show = self.client.post(address.serving("/api/show")).json(&json!({"model": model}));
         if let Ok(said) = self.ask(show).await
@@ -222,11 +222,11 @@ impl<'a> Probe<'a> {
         {
             let found = info.iter().find(|(name, _)| name.ends_with(".context_length"));
             let size = found.and_then(|(_, size)| u32::try_from(size.as_u64()?).ok())?;
-            return Some(Seen { size, by: "`/api/show`" });
+            return Some(ProbeSeen { size, by: "`/api/show`" });
         }
         let props: Value = self.ask(self.client.get(address.serving("/props"))).await.ok()?.json;
         let size = number(&props, "/default_generation_settings/n_ctx")?;
-        Some(Seen { size, by: "`/props`" })
+        Some(ProbeSeen { size, by: "`/props`" })
     }
 }
 

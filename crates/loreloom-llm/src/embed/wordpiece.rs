@@ -56,7 +56,7 @@ impl WordPiece {
 
     /// The pieces of a text.
     pub fn pieces(&self, text: &str) -> Vec<Piece> {
-        let mut reader = Reader { words: self, word: String::new(), pieces: Vec::new() };
+        let mut reader = VocabularyReader { words: self, word: String::new(), pieces: Vec::new() };
         reader.pieces.reserve(text.len() / 4 + 1);
         // Normalisation never moves a character over an ASCII one, so the parts between them
         // can be normalised alone, and ASCII needs none of it.
@@ -97,13 +97,13 @@ impl WordPiece {
 }
 
 /// Collects the letters of words and takes each word apart.
-struct Reader<'words> {
+struct VocabularyReader<'words> {
     words: &'words WordPiece,
     word: String,
     pieces: Vec<Piece>,
 }
 
-impl Reader<'_> {
+impl VocabularyReader<'_> {
     fn ascii(&mut self, byte: u8) {
         if byte.is_ascii_alphanumeric() {
             self.word.push(char::from(byte.to_ascii_lowercase()));

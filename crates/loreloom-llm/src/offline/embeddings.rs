@@ -12,7 +12,7 @@ const MOST_TEXTS: usize = 2048;
 
 /// How the vectors are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum EmbeddingsWanted {
     /// `/v1/embeddings`.
     OpenAi,
     /// `/api/embed`.
@@ -22,12 +22,12 @@ pub(super) enum Wanted {
 }
 
 /// The answer to a body, or what is wrong with it.
-pub(super) fn answer(wanted: Wanted, body: &[u8]) -> Result<Value, String> {
+pub(super) fn answer(wanted: EmbeddingsWanted, body: &[u8]) -> Result<Value, String> {
     let body: Value =
         serde_json::from_slice(body).map_err(|error| format!("the body must be JSON: {error}"))?;
     let embedder = StaticEmbedder::embedded();
     let model = body["model"].as_str().unwrap_or(embedder.model());
-    if wanted == Wanted::OllamaOne {
+    if wanted == EmbeddingsWanted::OllamaOne {
         let text = body["prompt"].as_str().ok_or("`prompt` must be text")?;
         return Ok(json!({"embedding": embedder.embed_one(text)}));
     }
@@ -44,7 +44,7 @@ pub(super) fn answer(wanted: Wanted, body: &[u8]) -> Result<Value, String> {
         }
     }
     let tokens: u32 = texts.iter().map(|text| FastEstimate.count(text).0).sum();
-    if wanted == Wanted::Ollama {
+    if wanted == EmbeddingsWanted::Ollama {
         return Ok(json!({
             "model": model, "embeddings": vectors, "total_duration": 0, "load_duration": 0,
             "prompt_eval_count": tokens,

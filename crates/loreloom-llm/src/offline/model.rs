@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use loreloom_core::{prompt::PromptMessage, tokens::TokenCounter as _, units::Tokens};
 use loreloom_ports::{ChatModel, ChatReply, ChatRequest, ModelError};
 
-use super::{narrate::narrate, scene::Scene};
+use super::{narrate::narrate, scene::OfflineScene};
 use crate::tokenizers::FastEstimate;
 
 /// The name the storyteller goes by.
@@ -25,7 +25,7 @@ pub(super) struct Telling {
 
 /// Tells the next piece of a story within `limit` tokens.
 pub(super) fn tell(messages: &[PromptMessage], salt: u64, limit: Option<u32>) -> Telling {
-    let text = narrate(&Scene::read(messages, salt));
+    let text = narrate(&OfflineScene::read(messages, salt));
     let limit = Tokens(limit.unwrap_or(u32::MAX));
     if FastEstimate.count(&text) <= limit {
         return Telling { text, cut: false };

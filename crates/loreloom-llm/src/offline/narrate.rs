@@ -6,12 +6,12 @@ use super::{
         TOLD_LEADS, does, small_talk, takes_it, world_takes_it,
     },
     relate::{choose, names, terms},
-    scene::{Character, Scene},
+    scene::{Character, OfflineScene},
     sentences::{LoreSentence, is_end, sentences},
 };
 
 /// The reply to a scene.
-pub(super) fn narrate(scene: &Scene) -> String {
+pub(super) fn narrate(scene: &OfflineScene) -> String {
     let chosen = choose(scene);
     let kind = Move::of(&scene.ask);
     let mut pen = Pen { scene, again: chosen.again, state: scene.seed };
@@ -25,7 +25,7 @@ pub(super) fn narrate(scene: &Scene) -> String {
 
 /// Chooses words: the same scene always gets the same ones.
 struct Pen<'a> {
-    scene: &'a Scene,
+    scene: &'a OfflineScene,
     again: bool,
     state: u64,
 }

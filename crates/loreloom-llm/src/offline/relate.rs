@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{scene::Scene, sentences::LoreSentence};
+use super::{scene::OfflineScene, sentences::LoreSentence};
 use crate::embed::StaticEmbedder;
 
 /// What a word of the messages before weighs against one of the last.
@@ -46,7 +46,7 @@ pub(super) struct Chosen<'a> {
 
 /// Chooses the lore for a reply. What the story has told already comes up again only if
 /// nothing else answers, and never twice in a row.
-pub(super) fn choose(scene: &Scene) -> Chosen<'_> {
+pub(super) fn choose(scene: &OfflineScene) -> Chosen<'_> {
     let weights = weights(scene);
     let not_in = |told: &str| -> Vec<&LoreSentence> {
         let told = told.to_lowercase();
@@ -72,7 +72,7 @@ fn with_second<'a>(
     fresh: &[&'a LoreSentence],
     first: &'a LoreSentence,
     weights: &HashMap<String, f64>,
-    scene: &Scene,
+    scene: &OfflineScene,
 ) -> Vec<&'a LoreSentence> {
     let second = follower(fresh, first).or_else(|| {
         best(fresh, weights, |other| {
@@ -83,7 +83,7 @@ fn with_second<'a>(
 }
 
 /// Where no word is shared: the sentence nearest in meaning, if any is near at all.
-fn nearest<'a>(fresh: &[&'a LoreSentence], scene: &Scene) -> Option<&'a LoreSentence> {
+fn nearest<'a>(fresh: &[&'a LoreSentence], scene: &OfflineScene) -> Option<&'a LoreSentence> {
     let embedder = StaticEmbedder::embedded();
     let asked = embedder.embed_one(&scene.ask);
     let closeness = |sentence: &LoreSentence| -> f32 {
@@ -107,7 +107,7 @@ fn follower<'a>(fresh: &[&'a LoreSentence], first: &LoreSentence) -> Option<&'a 
 }
 
 /// Whether another sentence answers a part of the message that the first one leaves open.
-fn shares_more(other: &LoreSentence, first: &LoreSentence, scene: &Scene) -> bool {
+fn shares_more(other: &LoreSentence, first: &LoreSentence, scene: &OfflineScene) -> bool {
     let used: HashSet<String> = terms(&first.text).collect();
     let asked: HashSet<String> = topics(scene).collect();
     terms(&other.text).any(|term| asked.contains(&term) && !used.contains(&term))
@@ -153,7 +153,7 @@ fn weight(sentence: &str, weights: &HashMap<String, f64>) -> f64 {
 }
 
 /// What each word of the conversation weighs: more, the fewer sentences of lore have it.
-fn weights(scene: &Scene) -> HashMap<String, f64> {
+fn weights(scene: &OfflineScene) -> HashMap<String, f64> {
     let mut spread: HashMap<String, u32> = HashMap::new();
     for sentence in &scene.lore {
         let distinct: HashSet<String> = terms(&sentence.text).collect();
@@ -172,7 +172,7 @@ fn weights(scene: &Scene) -> HashMap<String, f64> {
 
 /// What a message is about: its telling words, without the verb of "I draw …", and the
 /// speaker if it says "you".
-fn topics(scene: &Scene) -> impl Iterator<Item = String> {
+fn topics(scene: &OfflineScene) -> impl Iterator<Item = String> {
     let ask = scene.ask.trim_start_matches('*');
     let done = ask.strip_prefix("I ").and_then(|rest| rest.split_once(' '));
     let about = done.map_or(ask, |(_verb, rest)| rest);

@@ -6,7 +6,7 @@ use super::sentences::{LoreSentence, lore_of};
 
 /// A prompt as a storyteller sees it.
 #[derive(Clone, Debug)]
-pub(super) struct Scene {
+pub(super) struct OfflineScene {
     /// The character that replies; nobody for a narrator.
     pub(super) speaker: Option<Character>,
     /// The name the user plays under.
@@ -37,7 +37,7 @@ pub(super) struct Character {
 const NOBODY: [&str; 7] =
     ["narrator", "storyteller", "assistant", "system", "ai", "gpt", "chatgpt"];
 
-impl Scene {
+impl OfflineScene {
     /// Reads a prompt. `salt` lets a caller ask for another telling of the same scene.
     pub(super) fn read(messages: &[PromptMessage], salt: u64) -> Self {
         let hash = messages.iter().fold(Hasher::new("offline").number(salt), |hash, message| {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     fn speaker_of(messages: &[PromptMessage]) -> Option<String> {
-        Scene::read(messages, 0).speaker.map(|speaker| speaker.name)
+        OfflineScene::read(messages, 0).speaker.map(|speaker| speaker.name)
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn persona_message_and_pronoun_are_read() {
-        let scene = Scene::read(
+        let scene = OfflineScene::read(
             &[
                 message(
                     Role::System,

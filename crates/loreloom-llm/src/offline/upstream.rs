@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{
     asked::{Ask, read, read_ollama, read_one},
     completions::{Completed, Completion},
-    embeddings::{self, Wanted},
+    embeddings::{self, EmbeddingsWanted},
     model::OFFLINE_MODEL,
     ollama, prompts,
     responses::Response,
@@ -69,15 +69,17 @@ impl OfflineUpstream {
                 reply(StatusCode::OK, "text/event-stream", events)
             }),
             ("/embeddings", &Method::POST) => {
-                match embeddings::answer(Wanted::OpenAi, &call.body) {
+                match embeddings::answer(EmbeddingsWanted::OpenAi, &call.body) {
                     Ok(vectors) => document(StatusCode::OK, &vectors),
                     Err(reason) => {
                         refusal(StatusCode::BAD_REQUEST, "invalid_request_error", &reason)
                     }
                 }
             }
-            ("/api/embed", &Method::POST) => embed_ollama(Wanted::Ollama, &call.body),
-            ("/api/embeddings", &Method::POST) => embed_ollama(Wanted::OllamaOne, &call.body),
+            ("/api/embed", &Method::POST) => embed_ollama(EmbeddingsWanted::Ollama, &call.body),
+            ("/api/embeddings", &Method::POST) => {
+                embed_ollama(EmbeddingsWanted::OllamaOne, &call.body)
+            }
             ("/api/chat", &Method::POST) => tell_ollama(ollama::Asked::Chat, &call.body),
             ("/api/generate", &Method::POST) => tell_ollama(ollama::Asked::Generate, &call.body),
             ("/api/tags", &Method::GET) => document(StatusCode::OK, &ollama::tags()),
@@ -198,7 +200,7 @@ fn show(body: &[u8]) -> UpstreamReply {
     }
 }
 
-fn embed_ollama(wanted: Wanted, body: &[u8]) -> UpstreamReply {
+fn embed_ollama(wanted: EmbeddingsWanted, body: &[u8]) -> UpstreamReply {
     match embeddings::answer(wanted, body) {
         Ok(vectors) => document(StatusCode::OK, &vectors),
         Err(reason) => document(StatusCode::BAD_REQUEST, &json!({"error": reason})),

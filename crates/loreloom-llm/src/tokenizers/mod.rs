@@ -32,10 +32,10 @@ pub use self::{
 
 /// A connection's tokenizer. Clones share the cache.
 #[derive(Clone, Debug)]
-pub struct Tokenizer(Kind);
+pub struct Tokenizer(TokenizerKind);
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum TokenizerKind {
     Vocabulary(Vocabulary, Arc<CountCache>),
     #[cfg(feature = "hf")]
     File(Arc<FileTokenizer>, Arc<CountCache>),
@@ -54,8 +54,8 @@ impl Tokenizer {
         match choice {
             TokenizerChoice::Auto => Ok(Self::for_model(model)),
             TokenizerChoice::Vocabulary(vocabulary) => Ok(Self::vocabulary(*vocabulary)),
-            TokenizerChoice::Estimate => Ok(Self(Kind::Estimate(FastEstimate))),
-            TokenizerChoice::Bytes => Ok(Self(Kind::Bytes(ByteEstimate))),
+            TokenizerChoice::Estimate => Ok(Self(TokenizerKind::Estimate(FastEstimate))),
+            TokenizerChoice::Bytes => Ok(Self(TokenizerKind::Bytes(ByteEstimate))),
             TokenizerChoice::File(name) => {
                 let bytes = file.ok_or_else(|| TokenizerError::NoBytes { name: name.clone() })?;
                 Self::from_file(name, bytes)
@@ -70,14 +70,14 @@ impl Tokenizer {
 
     /// An embedded vocabulary.
     pub fn vocabulary(vocabulary: Vocabulary) -> Self {
-        Self(Kind::Vocabulary(vocabulary, Arc::default()))
+        Self(TokenizerKind::Vocabulary(vocabulary, Arc::default()))
     }
 
     /// A `tokenizer.json`; `name` is what reports call it.
     #[cfg(feature = "hf")]
     pub fn from_file(name: &str, bytes: &[u8]) -> Result<Self, TokenizerError> {
         let file = FileTokenizer::read(name, bytes)?;
-        Ok(Self(Kind::File(Arc::new(file), Arc::default())))
+        Ok(Self(TokenizerKind::File(Arc::new(file), Arc::default())))
     }
 
     /// A `tokenizer.json`, which this build cannot read.
@@ -90,41 +90,43 @@ impl Tokenizer {
 impl TokenCounter for Tokenizer {
     fn name(&self) -> &str {
         match &self.0 {
-            Kind::Vocabulary(vocabulary, _) => vocabulary.name(),
+            TokenizerKind::Vocabulary(vocabulary, _) => vocabulary.name(),
             #[cfg(feature = "hf")]
-            Kind::File(file, _) => file.name(),
-            Kind::Estimate(estimate) => estimate.name(),
-            Kind::Bytes(estimate) => estimate.name(),
+            TokenizerKind::File(file, _) => file.name(),
+            TokenizerKind::Estimate(estimate) => estimate.name(),
+            TokenizerKind::Bytes(estimate) => estimate.name(),
         }
     }
 
     fn count(&self, text: &str) -> Tokens {
         match &self.0 {
-            Kind::Vocabulary(vocabulary, cache) => cache.get(text, |text| vocabulary.count(text)),
+            TokenizerKind::Vocabulary(vocabulary, cache) => {
+                cache.get(text, |text| vocabulary.count(text))
+            }
             #[cfg(feature = "hf")]
-            Kind::File(file, cache) => cache.get(text, |text| file.count(text)),
-            Kind::Estimate(estimate) => estimate.count(text),
-            Kind::Bytes(estimate) => estimate.count(text),
+            TokenizerKind::File(file, cache) => cache.get(text, |text| file.count(text)),
+            TokenizerKind::Estimate(estimate) => estimate.count(text),
+            TokenizerKind::Bytes(estimate) => estimate.count(text),
         }
     }
 
     fn measure(&self, text: &str) -> Measure {
         match &self.0 {
-            Kind::Vocabulary(..) => Measure(u64::from(self.count(text).0)),
+            TokenizerKind::Vocabulary(..) => Measure(u64::from(self.count(text).0)),
             #[cfg(feature = "hf")]
-            Kind::File(..) => Measure(u64::from(self.count(text).0)),
-            Kind::Estimate(estimate) => estimate.measure(text),
-            Kind::Bytes(estimate) => estimate.measure(text),
+            TokenizerKind::File(..) => Measure(u64::from(self.count(text).0)),
+            TokenizerKind::Estimate(estimate) => estimate.measure(text),
+            TokenizerKind::Bytes(estimate) => estimate.measure(text),
         }
     }
 
     fn tokens(&self, measure: Measure) -> Tokens {
         match &self.0 {
-            Kind::Vocabulary(..) => Tokens(u32::try_from(measure.0).unwrap_or(u32::MAX)),
+            TokenizerKind::Vocabulary(..) => Tokens(u32::try_from(measure.0).unwrap_or(u32::MAX)),
             #[cfg(feature = "hf")]
-            Kind::File(..) => Tokens(u32::try_from(measure.0).unwrap_or(u32::MAX)),
-            Kind::Estimate(estimate) => estimate.tokens(measure),
-            Kind::Bytes(estimate) => estimate.tokens(measure),
+            TokenizerKind::File(..) => Tokens(u32::try_from(measure.0).unwrap_or(u32::MAX)),
+            TokenizerKind::Estimate(estimate) => estimate.tokens(measure),
+            TokenizerKind::Bytes(estimate) => estimate.tokens(measure),
         }
     }
 }
@@ -173,7 +175,9 @@ mod tests {
         let tokenizer = Tokenizer::for_model("gpt-4o");
         assert_eq!(tokenizer.clone().count("hello world"), Tokens(2));
         assert_eq!(tokenizer.count("hello world"), Tokens(2));
-        let Kind::Vocabulary(_, cache) = &tokenizer.0 else { panic!("an embedded vocabulary") };
+        let TokenizerKind::Vocabulary(_, cache) = &tokenizer.0 else {
+            panic!("an embedded vocabulary")
+        };
         assert_eq!(cache.len(), 1);
     }
 

@@ -41,17 +41,17 @@ impl<'de> Lenient<'de> for Item {
     fn of_object<A: MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
         let (mut speaks, mut name) = (Speaks::default(), None);
         let (mut text, mut calls, mut function) = (String::new(), false, false);
-        while let Some(field) = object.next_key::<Any<Field>>()? {
+        while let Some(field) = object.next_key::<Any<ItemField>>()? {
             match field.0 {
-                Field::Role => speaks = object.next_value::<Any<_>>()?.0,
-                Field::Name => name = object.next_value::<Any<Text>>()?.0.0,
-                Field::Content => text = object.next_value::<Any<Content>>()?.0.0,
-                Field::ToolCalls => calls = object.next_value::<Any<Filled>>()?.0.0,
-                Field::FunctionCall => {
+                ItemField::Role => speaks = object.next_value::<Any<_>>()?.0,
+                ItemField::Name => name = object.next_value::<Any<Text>>()?.0.0,
+                ItemField::Content => text = object.next_value::<Any<Content>>()?.0.0,
+                ItemField::ToolCalls => calls = object.next_value::<Any<Filled>>()?.0.0,
+                ItemField::FunctionCall => {
                     function = true;
                     object.next_value::<IgnoredAny>()?;
                 }
-                Field::Other => {
+                ItemField::Other => {
                     object.next_value::<IgnoredAny>()?;
                 }
             }
@@ -67,7 +67,7 @@ impl<'de> Lenient<'de> for Item {
 
 /// The fields of a message that are read.
 #[derive(Default)]
-enum Field {
+enum ItemField {
     Role,
     Name,
     Content,
@@ -77,7 +77,7 @@ enum Field {
     Other,
 }
 
-impl Lenient<'_> for Field {
+impl Lenient<'_> for ItemField {
     fn of_text(name: &str) -> Self {
         match name {
             "role" => Self::Role,
@@ -150,7 +150,7 @@ impl<'de> Lenient<'de> for Content {
 
     fn of_list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
         let mut parts = Vec::new();
-        while let Some(Any(Part(part))) = list.next_element()? {
+        while let Some(Any(ContentPart(part))) = list.next_element()? {
             parts.extend(part);
         }
         Ok(Self(parts.join(BETWEEN_PARTS)))
@@ -159,9 +159,9 @@ impl<'de> Lenient<'de> for Content {
 
 /// The text of one part of a message; `None` for images and the like.
 #[derive(Default)]
-struct Part(Option<String>);
+struct ContentPart(Option<String>);
 
-impl<'de> Lenient<'de> for Part {
+impl<'de> Lenient<'de> for ContentPart {
     fn of_text(text: &str) -> Self {
         Self(Some(text.to_owned()))
     }

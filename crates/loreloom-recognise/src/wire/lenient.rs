@@ -29,13 +29,13 @@ pub(super) struct Any<T>(pub(super) T);
 
 impl<'de, T: Lenient<'de>> Deserialize<'de> for Any<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reader(PhantomData)).map(Self)
+        deserializer.deserialize_any(LenientReader(PhantomData)).map(Self)
     }
 }
 
-struct Reader<T>(PhantomData<T>);
+struct LenientReader<T>(PhantomData<T>);
 
-impl<'de, T: Lenient<'de>> Visitor<'de> for Reader<T> {
+impl<'de, T: Lenient<'de>> Visitor<'de> for LenientReader<T> {
     type Value = T;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

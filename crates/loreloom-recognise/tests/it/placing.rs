@@ -6,7 +6,7 @@ use loreloom_core::{
     place::{Injection, LOREBOOK_SLOT, Place, Provenance},
     prompt::PromptMessage,
     units::{Depth, Tokens},
-    wrap::{Field, Fields, WrapFormat, wrap as wrap_text},
+    wrap::{WrapField, WrapFields, WrapFormat, wrap as wrap_text},
 };
 use loreloom_recognise::{Body, KnownStories, Request, WireMessage};
 
@@ -267,8 +267,8 @@ fn what_the_front_end_has_put_in_itself_is_known_in_our_wrapper_too() {
     let custom = "custom:<lore n=\"{{name}}\">\n{{content}}\n</lore>";
     for format in ["xml", "markdown", "lb", "world-info", custom] {
         let wrap: WrapFormat = format.parse().unwrap();
-        let mut fields = Fields::new();
-        fields.set(Field::Name, "Bell");
+        let mut fields = WrapFields::new();
+        fields.set(WrapField::Name, "Bell");
         let wrapped = |text: &str| {
             injection(Place::BeforeCharacter, System, &wrap_text(&wrap, &fields, text))
         };

@@ -5,7 +5,7 @@
 //! stored, and no turn has to wait for it or read the one before.
 
 use loreloom_core::{
-    cache_placement::{Bill, Kept, Mark, Measured, TokenMemo, kept},
+    cache_placement::{Bill, CacheMark, Measured, SharedPrefix, TokenMemo, kept},
     ids::ChatId,
     prompt::PromptMessage,
     report::CacheUse,
@@ -15,13 +15,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::caller::Caller;
-use crate::{app::App, looking_back::LookedAt};
+use crate::{app::App, past_turns::LookedAt};
 
 /// What a prompt kept of the one sent before in its chat.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct KeptPrefix {
     /// Tokens of the common beginning, of the prompt before and of this one.
-    kept: Kept,
+    kept: SharedPrefix,
     /// What the cache of the connection made of it; none where it has none.
     estimate: Option<CacheEstimate>,
 }
@@ -34,7 +34,7 @@ struct CacheEstimate {
     /// Tokens by what they cost.
     bill: Bill,
     /// Where its breakpoints are; none for a provider that needs none.
-    marks: Vec<Mark>,
+    marks: Vec<CacheMark>,
     /// The price of the prompt; none where the connection has no price.
     price: Option<f64>,
 }
@@ -59,7 +59,7 @@ impl KeptPrefix {
         let Some(before) = sent_before(app, caller, chat, &looked.summary).await? else {
             return Ok(None);
         };
-        let counter = app.counter_of(record.input.as_deref());
+        let counter = app.connections.counter_of(record.input.as_deref());
         let mut memo = TokenMemo::new(counter.as_ref());
         let kept = kept(&before, &record.prompt, &mut memo);
         Ok(Some(Self { kept, estimate: None }))

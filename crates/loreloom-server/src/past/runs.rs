@@ -4,7 +4,7 @@ use loreloom_core::{
     chat::{GenerationType, Message},
     ids::{ChatId, TenantId},
     library::{ActiveEntries, Attachment, Library, LibrarySource},
-    replay::{Event, Loom, Replay, TurnLine, events},
+    replay::{Loom, Replay, ReplayEvent, TurnLine, events},
     rules::Rules,
     tokens::TokenCounter,
     turn::TurnInput,
@@ -15,16 +15,16 @@ use loreloom_ports::{StoreError, StoryStore, TurnSummary};
 
 /// A chat to be run.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct StoryRun {
     /// The chat.
     pub chat: ChatId,
     /// What happens in it.
-    pub events: Vec<Event>,
+    pub events: Vec<ReplayEvent>,
     /// The books of its last turn, where they were kept.
     pub library: Option<LibrarySource>,
 }
 
-impl Run {
+impl StoryRun {
     /// Reads a stored chat. `unknown` makes the input of a turn that was not stored,
     /// from its speaker.
     pub async fn of_stored(
@@ -58,14 +58,16 @@ impl Run {
 
     /// How many turns it has.
     pub fn turns(&self) -> usize {
-        self.events.iter().filter(|event| matches!(event, Event::Turn(_))).count()
+        self.events.iter().filter(|event| matches!(event, ReplayEvent::Turn(_))).count()
     }
 
     /// What is said in it, in order.
     pub fn messages(&self) -> Vec<&Message> {
         let events = self.events.iter();
         events
-            .filter_map(|event| if let Event::Message(said) = event { Some(said) } else { None })
+            .filter_map(
+                |event| if let ReplayEvent::Message(said) = event { Some(said) } else { None },
+            )
             .collect()
     }
 
@@ -98,7 +100,7 @@ impl Run {
         attached: impl Fn(&TurnInput) -> Option<Vec<Attachment>>,
     ) -> Vec<TurnLine> {
         let events = self.events.iter().cloned().map(|mut event| {
-            if let Event::Turn(input) = &mut event {
+            if let ReplayEvent::Turn(input) = &mut event {
                 input.attachments = attached(input);
             }
             event
@@ -111,7 +113,7 @@ impl Run {
         library: &Library,
         rules: &Rules,
         counter: &dyn TokenCounter,
-        events: impl Iterator<Item = Event>,
+        events: impl Iterator<Item = ReplayEvent>,
     ) -> Vec<TurnLine> {
         let active = ActiveEntries::all(library, rules.world_info.strategy);
         let loom = Loom { library, active: &active, rules, counter };

@@ -14,7 +14,7 @@ use loreloom_core::{
     assemble::Assembled,
     book::{Book, DepthFrom, Entry, Key, Position},
     cache_placement::{
-        self, Ledger, LoreSources, Mode, Provider, Scene, StableSettings, TokenMemo, Trial,
+        self, Ledger, LoreSources, Mode, ModeTrial, PlanInput, Provider, StableSettings, TokenMemo,
         TrialTurn, fingerprint, kept,
     },
     chat::{Message, Path, Role},
@@ -100,7 +100,7 @@ pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
 fn measure(setting: &Setting, provider: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     let provider = Provider::named(provider).ok_or("the provider has gone")?;
     let tale = Tale::new(setting);
-    let mut trial = Trial::new(provider, setting.stable(), &ByteEstimate);
+    let mut trial = ModeTrial::new(provider, setting.stable(), &ByteEstimate);
     let told = tale.tell(&mut trial);
     let (placed, stable) = (trial.tried(Mode::AsPlaced), trial.tried(Mode::Stable));
     if provider.name == "anthropic" {
@@ -156,7 +156,7 @@ impl<'a> Tale<'a> {
     }
 
     /// Tells the story.
-    fn tell(&self, trial: &mut Trial<'_>) -> Told {
+    fn tell(&self, trial: &mut ModeTrial<'_>) -> Told {
         let rules = self.setting.rules();
         let active = ActiveEntries::all(&self.library, rules.world_info.strategy);
         let loom =
@@ -181,7 +181,7 @@ impl<'a> Tale<'a> {
 
     fn turn(
         &self,
-        trial: &mut Trial<'_>,
+        trial: &mut ModeTrial<'_>,
         told: &mut Told,
         path: &Path,
         mut injections: Vec<Injection>,
@@ -203,7 +203,7 @@ impl<'a> Tale<'a> {
         let fingerprint =
             fingerprint(prompt[..head].iter().map(|one| (one.role, one.content.as_str())));
         let length = MessageCount(u32::try_from(path.items().len()).unwrap_or(u32::MAX));
-        let scene = Scene { window: &window, head: fingerprint, length, marked: &[] };
+        let scene = PlanInput { window: &window, head: fingerprint, length, marked: &[] };
         let start = ThreadTime::now();
         let planned = cache_placement::plan(
             &scene,
@@ -393,7 +393,7 @@ mod tests {
     fn nine_tenths_of_a_story_that_is_not_trimmed_stay_a_prefix() {
         for setting in SETTINGS.iter().filter(|setting| setting.context > 60_000) {
             let provider = Provider::named("openai").unwrap();
-            let mut trial = Trial::new(provider, setting.stable(), &ByteEstimate);
+            let mut trial = ModeTrial::new(provider, setting.stable(), &ByteEstimate);
             let _told = Tale::new(setting).tell(&mut trial);
             let (placed, stable) = (trial.tried(Mode::AsPlaced), trial.tried(Mode::Stable));
             assert_eq!(stable.turns, 99);

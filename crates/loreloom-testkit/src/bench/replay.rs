@@ -7,7 +7,7 @@ use loreloom_core::{
     chat::{Message, Role},
     ids::ChatId,
     library::{ActiveEntries, Library},
-    replay::{Event, Loom, Replay, events},
+    replay::{Loom, Replay, ReplayEvent, events},
     rules::Profile,
     tokens::ByteEstimate,
     turn::TurnInput,
@@ -50,7 +50,7 @@ pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
 }
 
 /// No two messages are alike, so each is scanned.
-fn story(inputs: &Inputs) -> Vec<Event> {
+fn story(inputs: &Inputs) -> Vec<ReplayEvent> {
     let text: String = inputs.chat.iter().map(|(_, _, text)| text.as_str()).collect();
     let letters: Vec<char> = text.chars().collect();
     let pieces: Vec<String> = letters.chunks(LENGTH).map(|chunk| chunk.iter().collect()).collect();

@@ -8,7 +8,7 @@ use loreloom_core::{
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
     report::{
-        BudgetUse, KeyMatch, MatchPlace, Outcome, Reason, Report, ScanPhase, Span, Standing, Stop,
+        BudgetUse, KeptPlace, KeyMatch, MatchPlace, Outcome, Reason, Report, ScanPhase, Span, Stop,
         TextSource, Trigger, TurnFacts, Verdict,
     },
     state::{StateDelta, TimedRecord},
@@ -200,7 +200,7 @@ fn verdict(turn: u64, entry: u32) -> Verdict {
         _ => Outcome::Stopped(Stop::Cooldown { until: MessageCount(entry + 40) }),
     };
     let stands = (entry % 5 == 4).then(|| {
-        Box::new(Standing {
+        Box::new(KeptPlace {
             place: Place::AtDepth(Depth(entry + 3)),
             zone: Zone::Ledger,
             tokens: Tokens(80),

@@ -24,14 +24,14 @@ const EXTENSIONS: [&str; 17] = [
 
 /// A file to import.
 #[derive(Debug)]
-pub(in crate::commands) struct Found {
+pub(in crate::commands) struct ImportSource {
     pub(in crate::commands) path: PathBuf,
     /// Nobody named it: it need not be for us.
     pub(in crate::commands) in_folder: bool,
 }
 
 /// What a file is.
-pub(super) enum Kind {
+pub(super) enum ImportKind {
     Lore(Box<Imported>),
     /// The text of a note of a vault.
     Note(String),
@@ -42,13 +42,13 @@ pub(super) enum Kind {
 }
 
 /// All files that these paths name, those of folders in order of their names.
-pub(in crate::commands) fn find(paths: &[PathBuf]) -> anyhow::Result<Vec<Found>> {
+pub(in crate::commands) fn find(paths: &[PathBuf]) -> anyhow::Result<Vec<ImportSource>> {
     let mut found = Vec::new();
     for path in paths {
         if path.is_dir() {
             search(path, DEPTH, &mut found)?;
         } else {
-            found.push(Found { path: path.clone(), in_folder: false });
+            found.push(ImportSource { path: path.clone(), in_folder: false });
         }
     }
     Ok(found)
@@ -60,7 +60,7 @@ pub(in crate::commands) fn listed(paths: &[PathBuf]) -> String {
     shown.join(", ")
 }
 
-fn search(folder: &Path, depth: usize, found: &mut Vec<Found>) -> anyhow::Result<()> {
+fn search(folder: &Path, depth: usize, found: &mut Vec<ImportSource>) -> anyhow::Result<()> {
     let listed = || format!("`{}` cannot be listed", folder.display());
     let mut inside = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(listed)? {
@@ -77,19 +77,19 @@ fn search(folder: &Path, depth: usize, found: &mut Vec<Found>) -> anyhow::Result
         if is_folder && depth > 0 {
             search(&path, depth - 1, found)?;
         } else if !is_folder && extension.is_some_and(|one| EXTENSIONS.contains(&one.as_str())) {
-            found.push(Found { path, in_folder: true });
+            found.push(ImportSource { path, in_folder: true });
         }
     }
     Ok(())
 }
 
-impl Found {
+impl ImportSource {
     pub(super) fn name(&self) -> String {
         shown(&self.path)
     }
 
     /// Reads the file and tells what it is.
-    pub(super) fn read(&self, reading: ReadingArguments) -> anyhow::Result<Kind> {
+    pub(super) fn read(&self, reading: ReadingArguments) -> anyhow::Result<ImportKind> {
         let head = files::head(&self.path, 100)?;
         let is_container = is_container(&head);
         // Only our own archives may be larger than what others make.
@@ -107,18 +107,18 @@ impl Found {
             return self.lore(&bytes, reading);
         }
         if let Some(archive) = read_archive(&bytes)? {
-            return Ok(Kind::Archive(Box::new(archive)));
+            return Ok(ImportKind::Archive(Box::new(archive)));
         }
         let chat = import_chat(&bytes, &limits);
         let is_lines = self.path.extension().is_some_and(|one| one.eq_ignore_ascii_case("jsonl"));
         match chat {
-            Ok(chat) if !chat.messages.is_empty() => return Ok(Kind::Chat(Box::new(chat))),
+            Ok(chat) if !chat.messages.is_empty() => return Ok(ImportKind::Chat(Box::new(chat))),
             Err(error) if is_lines => return Err(error.into()),
             Ok(_) | Err(_) => {}
         }
         if self.path.extension().is_some_and(|one| one.eq_ignore_ascii_case("md")) {
             let text = String::from_utf8(bytes).context("not UTF-8 text")?;
-            return Ok(Kind::Note(text));
+            return Ok(ImportKind::Note(text));
         }
         self.lore(&bytes, reading)
     }
@@ -128,9 +128,9 @@ impl Found {
         &self,
         reading: ReadingArguments,
         format: Option<Format>,
-    ) -> anyhow::Result<Kind> {
+    ) -> anyhow::Result<ImportKind> {
         let kind = self.read(reading)?;
-        let Kind::Lore(imported) = &kind else { return Ok(kind) };
+        let ImportKind::Lore(imported) = &kind else { return Ok(kind) };
         if let Some(format) = format {
             let (wanted, found) = (format.as_str(), imported.format.as_str());
             anyhow::ensure!(imported.format == format, "it is {found}, not {wanted}");
@@ -141,19 +141,21 @@ impl Found {
                 (true, _) => "plain text",
                 (false, _) => "plain text of one paragraph",
             };
-            return Ok(Kind::Nothing(format!("{why}: `--format perchance` takes it for lore")));
+            return Ok(ImportKind::Nothing(format!(
+                "{why}: `--format perchance` takes it for lore"
+            )));
         }
         Ok(kind)
     }
 
-    fn lore(&self, bytes: &[u8], reading: ReadingArguments) -> anyhow::Result<Kind> {
+    fn lore(&self, bytes: &[u8], reading: ReadingArguments) -> anyhow::Result<ImportKind> {
         let stem = files::stem(&self.path);
         let options = reading.options(&self.path, &stem, &stem);
         match import(bytes, &options) {
-            Ok(imported) => Ok(Kind::Lore(Box::new(imported))),
+            Ok(imported) => Ok(ImportKind::Lore(Box::new(imported))),
             // Nothing is wrong with it, it is only something else.
             Err(error @ (FormatError::Unknown { .. } | FormatError::NoLore { .. })) => {
-                Ok(Kind::Nothing(error.to_string()))
+                Ok(ImportKind::Nothing(error.to_string()))
             }
             Err(error) => Err(error.into()),
         }

@@ -15,7 +15,7 @@ use loreloom_formats::{
     vault::{NoteFile, entry_of, file_name, notes_of},
 };
 
-use super::{super::conversion::in_words, Told};
+use super::{super::conversion::in_words, ImportSummary};
 use crate::{files, limits::limits, lore, notes_folder::NotesFolder, vault::RestAccess};
 
 /// What a new book is before anything is added.
@@ -57,7 +57,7 @@ impl Target {
     }
 
     /// Adds a file's lore.
-    pub(super) fn add(&mut self, path: &Path, imported: Imported) -> anyhow::Result<Told> {
+    pub(super) fn add(&mut self, path: &Path, imported: Imported) -> anyhow::Result<ImportSummary> {
         let format = Some(imported.format.as_str());
         let entries = Some(imported.book.entries.len());
         let mut left_alone = Vec::new();
@@ -75,14 +75,23 @@ impl Target {
             }
         };
         let (lost, notes) = (in_words(&imported.book, &losses), imported.notes);
-        Ok(Told { format, entries, known, notes, losses, lost, left_alone, ..Told::default() })
+        Ok(ImportSummary {
+            format,
+            entries,
+            known,
+            notes,
+            losses,
+            lost,
+            left_alone,
+            ..ImportSummary::default()
+        })
     }
 
     /// Adds a note of a vault.
-    pub(super) fn add_note(&mut self, path: &Path, text: &str) -> anyhow::Result<Told> {
+    pub(super) fn add_note(&mut self, path: &Path, text: &str) -> anyhow::Result<ImportSummary> {
         let Self::Book(target) = self else {
             let left_out = Some("a note: `--into book FILE` makes it an entry".to_owned());
-            return Ok(Told { left_out, ..Told::default() });
+            return Ok(ImportSummary { left_out, ..ImportSummary::default() });
         };
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = name.unwrap_or_default();
@@ -91,14 +100,21 @@ impl Target {
             Ok(entry) => entry,
             Err(skip) => {
                 let left_out = Some(format!("no note of lore ({})", skip.code()));
-                return Ok(Told { left_out, ..Told::default() });
+                return Ok(ImportSummary { left_out, ..ImportSummary::default() });
             }
         };
         let mut book = Book::new("note", "");
         book.entries.push(entry);
         let (losses, known) = target.add_book(&book, None)?;
         let lost = in_words(&book, &losses);
-        Ok(Told { format: Some("note"), entries: Some(1), known, losses, lost, ..Told::default() })
+        Ok(ImportSummary {
+            format: Some("note"),
+            entries: Some(1),
+            known,
+            losses,
+            lost,
+            ..ImportSummary::default()
+        })
     }
 
     /// Writes what is written at the end; whether the target is there now.

@@ -31,7 +31,7 @@ use crate::{files, store::StoreArguments};
 #[derive(Debug, Args)]
 pub(crate) struct Memory {
     #[command(subcommand)]
-    deed: Deed,
+    deed: MemoryCommand,
 
     #[command(flatten)]
     store: StoreArguments,
@@ -46,7 +46,7 @@ pub(crate) struct Memory {
 }
 
 #[derive(Debug, Subcommand)]
-enum Deed {
+enum MemoryCommand {
     /// List who remembers, or what somebody remembers
     List(list::List),
     /// Show one record with everything that happened to it
@@ -95,35 +95,35 @@ enum Deed {
 
 impl Memory {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        if let Deed::Settings(settings) = self.deed {
+        if let MemoryCommand::Settings(settings) = self.deed {
             return settings.run(out);
         }
         runtime()?.block_on(async {
             let options = options(self.settings.as_deref())?;
             let desk = Desk::new(self.store.open().await?, self.json, options);
             match self.deed {
-                Deed::List(list) => list.run(&desk, out).await,
-                Deed::Show(show) => show.run(&desk, out).await,
-                Deed::Writes(writes) => writes.run(&desk, out).await,
-                Deed::Add(add) => add.run(&desk, out).await,
-                Deed::Edit(edit) => edit.run(&desk, out).await,
-                Deed::Put(put) => put.run(&desk, out).await,
-                Deed::MergeEntities(merge) => merge.run(&desk, out).await,
-                Deed::Pin(pin) => pin.run(&desk, out).await,
-                Deed::Retire(retire) => retire.run(&desk, out).await,
-                Deed::Restore(restore) => restore.run(&desk, out).await,
-                Deed::Merge(merge) => merge.run(&desk, out).await,
-                Deed::Undo(undo) => undo.run(&desk, out).await,
-                Deed::Forget(forget) => forget.run(&desk, out).await,
-                Deed::Export(export) => export.run(&desk, out).await,
-                Deed::Import(import) => import.run(&desk, out).await,
-                Deed::Settings(settings) => settings.run(out),
-                Deed::Search(search) => search.run(&desk, out).await,
-                Deed::Timeline(timeline) => timeline.run(&desk, out).await,
-                Deed::Recap(recap) => recap.run(&desk, out).await,
-                Deed::CatchUp(catch_up) => catch_up.run(&desk, out).await,
-                Deed::Scratch(scratch) => scratch.run(&desk, out).await,
-                Deed::Now(now) => now.run(&desk, out).await,
+                MemoryCommand::List(list) => list.run(&desk, out).await,
+                MemoryCommand::Show(show) => show.run(&desk, out).await,
+                MemoryCommand::Writes(writes) => writes.run(&desk, out).await,
+                MemoryCommand::Add(add) => add.run(&desk, out).await,
+                MemoryCommand::Edit(edit) => edit.run(&desk, out).await,
+                MemoryCommand::Put(put) => put.run(&desk, out).await,
+                MemoryCommand::MergeEntities(merge) => merge.run(&desk, out).await,
+                MemoryCommand::Pin(pin) => pin.run(&desk, out).await,
+                MemoryCommand::Retire(retire) => retire.run(&desk, out).await,
+                MemoryCommand::Restore(restore) => restore.run(&desk, out).await,
+                MemoryCommand::Merge(merge) => merge.run(&desk, out).await,
+                MemoryCommand::Undo(undo) => undo.run(&desk, out).await,
+                MemoryCommand::Forget(forget) => forget.run(&desk, out).await,
+                MemoryCommand::Export(export) => export.run(&desk, out).await,
+                MemoryCommand::Import(import) => import.run(&desk, out).await,
+                MemoryCommand::Settings(settings) => settings.run(out),
+                MemoryCommand::Search(search) => search.run(&desk, out).await,
+                MemoryCommand::Timeline(timeline) => timeline.run(&desk, out).await,
+                MemoryCommand::Recap(recap) => recap.run(&desk, out).await,
+                MemoryCommand::CatchUp(catch_up) => catch_up.run(&desk, out).await,
+                MemoryCommand::Scratch(scratch) => scratch.run(&desk, out).await,
+                MemoryCommand::Now(now) => now.run(&desk, out).await,
             }
         })
     }
@@ -148,7 +148,7 @@ pub(super) struct Desk {
 impl Desk {
     pub(super) fn new(store: Arc<dyn Store>, json: bool, options: Options) -> Self {
         let ports = Ports { embedder: None, ..serve_memory::ports(&store) };
-        let service = MemoryServices::new(ports, options);
+        let service = MemoryServices::new(&ports, options);
         Self { store, service, tenant: TenantId::local(), json }
     }
 

@@ -77,7 +77,7 @@ impl Scratch {
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum What {
+enum SessionCommand {
     /// The story so far
     Summary,
     /// The character's history
@@ -106,7 +106,7 @@ enum What {
 pub(super) struct Now {
     /// What
     #[arg(value_enum)]
-    what: What,
+    what: SessionCommand,
 
     /// The chat
     chat: String,
@@ -125,16 +125,16 @@ impl Now {
             Options { model: Some(self.model.used()), ..Options::clone(&desk.service.options) };
         let desk = Desk::new(desk.store.clone(), desk.json, options);
         let demand = match self.what {
-            What::Summary => Demand::Summary,
-            What::Canon => Demand::Canon,
-            What::Profile => Demand::Profile,
-            What::Check => Demand::Check,
-            What::Repair => Demand::Repair,
-            What::Extract => Demand::Extract,
-            What::LongTerm => Demand::LongTerm,
-            What::Session => Demand::Session,
-            What::Arcs => Demand::Arcs,
-            What::Ledger => Demand::Ledger,
+            SessionCommand::Summary => Demand::Summary,
+            SessionCommand::Canon => Demand::Canon,
+            SessionCommand::Profile => Demand::Profile,
+            SessionCommand::Check => Demand::Check,
+            SessionCommand::Repair => Demand::Repair,
+            SessionCommand::Extract => Demand::Extract,
+            SessionCommand::LongTerm => Demand::LongTerm,
+            SessionCommand::Session => Demand::Session,
+            SessionCommand::Arcs => Demand::Arcs,
+            SessionCommand::Ledger => Demand::Ledger,
         };
         let model = self.model.open()?;
         let embedder = StaticEmbedder::embedded();

@@ -10,7 +10,7 @@ use loreloom_core::{
 };
 use loreloom_formats::diff::as_versions_of;
 use loreloom_ports::{Desk, history::travel::Revisited};
-use loreloom_server::Bookcase;
+use loreloom_server::StoredBooks;
 
 use crate::lore::LoreArguments;
 
@@ -21,7 +21,7 @@ pub(super) struct TodaysBooks {
 }
 
 /// A book of today. What is not told is as it was that day.
-struct Now {
+struct TodaysLore {
     book: Arc<Book>,
     dialect: Option<Dialect>,
     scopes: Option<Vec<Scope>>,
@@ -41,7 +41,8 @@ impl TodaysBooks {
         let (now, rules) = if named.is_empty() {
             standing(lore, desk, past).await?
         } else {
-            let now = named.into_iter().map(|book| Now { book, dialect: None, scopes: None });
+            let now =
+                named.into_iter().map(|book| TodaysLore { book, dialect: None, scopes: None });
             (now.collect(), lore.rules()?)
         };
         let then: &[Volume] = kept.map_or(&[], |kept| &kept.volumes);
@@ -53,7 +54,9 @@ impl TodaysBooks {
             source: LibrarySource { rules, ..LibrarySource::default() },
             attachments: Vec::new(),
         };
-        for (at, (book, Now { dialect, scopes, .. })) in books.into_iter().zip(now).enumerate() {
+        for (at, (book, TodaysLore { dialect, scopes, .. })) in
+            books.into_iter().zip(now).enumerate()
+        {
             let before = then.iter().position(|volume| volume.book.id == book.id);
             let was_read = before.map(|before| then[before].dialect);
             let dialect = dialect.or(was_read).unwrap_or_else(|| lore.dialect_of(&book));
@@ -75,9 +78,9 @@ async fn standing(
     lore: &LoreArguments,
     desk: &dyn Desk,
     past: &Revisited,
-) -> anyhow::Result<(Vec<Now>, Rules)> {
+) -> anyhow::Result<(Vec<TodaysLore>, Rules)> {
     let tenant = TenantId::local();
-    let case = Bookcase { desk, tenant: &tenant };
+    let case = StoredBooks { desk, tenant: &tenant };
     let contents = case.contents().await?;
     anyhow::ensure!(
         !contents.books.is_empty(),
@@ -89,7 +92,7 @@ async fn standing(
     let mut books = Vec::new();
     for standing in &contents.books {
         let scopes = standing.shelved.bindings.iter().filter_map(|one| one.scope(&cast));
-        books.push(Now {
+        books.push(TodaysLore {
             book: Arc::new(case.book(standing).await?),
             dialect: Some(standing.shelved.dialect),
             scopes: Some(scopes.collect()),

@@ -2,7 +2,7 @@
 //! `{{smartmemory-slot}}`.
 
 use crate::{
-    assemble::{Edit, Joined},
+    assemble::{Joined, PromptEdit},
     place::{Injection, Place, Provenance},
 };
 
@@ -16,20 +16,20 @@ enum Asks<'text> {
 pub(super) fn edits<'a>(
     texts: &[&str],
     injections: &[&'a Injection],
-) -> (Vec<Edit>, Vec<&'a Injection>) {
+) -> (Vec<PromptEdit>, Vec<&'a Injection>) {
     let mut edits = Vec::new();
     let mut rest: Vec<&Injection> = injections.to_vec();
     for (message, text) in texts.iter().enumerate() {
         for (start, end, asks) in markers(text) {
             let here = injections.iter().copied().filter(|one| answers(one, &asks));
-            edits.push(Edit { message, start, end, joined: Joined::of(here) });
+            edits.push(PromptEdit { message, start, end, joined: Joined::of(here) });
             rest.retain(|one| !answers(one, &asks));
         }
     }
     (edits, rest)
 }
 
-/// A memory tier answers its own marker wherever it would stand otherwise.
+/// A memory tier answers its own marker wherever it would be otherwise.
 fn answers(injection: &Injection, asks: &Asks<'_>) -> bool {
     match (asks, &injection.place, &injection.source) {
         (Asks::Outlet(name), Place::Outlet(outlet), _) => outlet == name,

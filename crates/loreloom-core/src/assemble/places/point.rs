@@ -1,6 +1,6 @@
-//! A point in a prompt where text can be put, and what must stand around it there.
+//! A point in a prompt where text can be put, and what must be around it there.
 
-use crate::{assemble::Mark, chat::Role, instruct};
+use crate::{assemble::PromptMark, chat::Role, instruct};
 
 /// Where text goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,14 +21,14 @@ pub(super) enum Point {
 
 impl Point {
     /// Above a piece, in the same message.
-    pub(super) fn above(mark: &Mark, texts: &[&str], separator: &str) -> Self {
+    pub(super) fn above(mark: &PromptMark, texts: &[&str], separator: &str) -> Self {
         let (start, _) = range(mark, texts);
         let (lead, trail) = (String::new(), separator.to_owned());
         Self::Inside { message: mark.message, at: start, lead, trail }
     }
 
     /// Below a piece, in the same message.
-    pub(super) fn below(mark: &Mark, texts: &[&str], separator: &str) -> Self {
+    pub(super) fn below(mark: &PromptMark, texts: &[&str], separator: &str) -> Self {
         let (_, end) = range(mark, texts);
         let (lead, trail) = (separator.to_owned(), String::new());
         Self::Inside { message: mark.message, at: end, lead, trail }
@@ -36,14 +36,14 @@ impl Point {
 }
 
 /// The bytes of a piece; the end of its message if the text is another than was marked.
-fn range(mark: &Mark, texts: &[&str]) -> (usize, usize) {
+fn range(mark: &PromptMark, texts: &[&str]) -> (usize, usize) {
     let text = texts.get(mark.message).copied().unwrap_or_default();
     mark.range_in(text).unwrap_or((text.len(), text.len()))
 }
 
 /// Into the story string of a text prompt: its first line is the main prompt, its end the
 /// end of the card.
-pub(super) fn in_story_string(prompt: &str, head: &[Mark], at: usize) -> Point {
+pub(super) fn in_story_string(prompt: &str, head: &[PromptMark], at: usize) -> Point {
     let Some(story) = head.first() else {
         return Point::Inside { message: 0, at: 0, lead: String::new(), trail: "\n".to_owned() };
     };
@@ -60,7 +60,7 @@ pub(super) fn in_story_string(prompt: &str, head: &[Mark], at: usize) -> Point {
 }
 
 /// Before a turn of a text prompt, in the prompt's own separators.
-pub(super) fn before_turn(prompt: &str, mark: &Mark, role: Role) -> Point {
+pub(super) fn before_turn(prompt: &str, mark: &PromptMark, role: Role) -> Point {
     let (start, _) = range(mark, &[prompt]);
     let Some(template) = instruct::template_of(prompt) else {
         let at = prompt[..start].rfind('\n').map_or(0, |line| line + 1);
@@ -76,7 +76,7 @@ pub(super) fn before_turn(prompt: &str, mark: &Mark, role: Role) -> Point {
 }
 
 /// After the last turn of the story in a text prompt.
-pub(super) fn after_turn(prompt: &str, mark: &Mark, role: Role) -> Point {
+pub(super) fn after_turn(prompt: &str, mark: &PromptMark, role: Role) -> Point {
     let Some(template) = instruct::template_of(prompt) else {
         return Point::below(mark, &[prompt], "\n");
     };

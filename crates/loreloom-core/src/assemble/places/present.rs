@@ -1,12 +1,11 @@
-//! What a front end has put into its prompt itself: lore from its own books is not told
-//! twice.
+//! Lore that a front end already put into its prompt, which is not added a second time.
 
 use crate::{
     assemble::{Layout, Stands},
     chat::single_spaced,
 };
 
-/// A text at least this long is the same wherever it stands; a shorter one may be part of a
+/// A text at least this long is the same wherever it is; a shorter one may be part of a
 /// sentence, and must fill lines of its own.
 const TELLING: usize = 40;
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::{
-    decorators::{Directives, Greeting, Known},
-    grammar::{Block, Chain, split},
+    decorators::{Directives, FrontEndFacts, Greeting},
+    grammar::{Chain, split},
     keys::KeyStyle,
     rules::{CardRules, MissingPriority},
-    terms::{Gates, KeyTerms, Terms},
+    terms::{KeyTerms, Terms},
 };
 use crate::{
-    book::{Book, Entry, Force, Inject, InjectOp, Key, MatchOnce, Position},
+    book::{Book, Entry, Force, Inject, InjectOp, Key, Position},
     dialects::cards::decorators::{InjectDirective, InjectTarget},
     engine::texts::card_bits,
     library::{CompiledKey, EntryIx, Filing, MOST_MESSAGES, messages},
@@ -20,8 +20,8 @@ use crate::{
 /// A card entry, compiled.
 #[derive(Debug)]
 pub(crate) struct CardEntry {
-    /// In chats and in prompts of text, by what the host tells: the greeting is 1, the user's
-    /// icon 2.
+    /// In chats and in prompts of text, by what the front end states: the greeting is 1,
+    /// the user's icon 2.
     variants: [[Arc<Terms>; 4]; 2],
     copy: Option<CopyOf>,
 }
@@ -47,13 +47,15 @@ impl CardEntry {
         let mut made: Vec<((Directives, bool), Arc<Terms>)> = Vec::new();
         let own = entry.activation.scan.tokens.is_some();
         let mut variant = |(greeting, user_icon): (bool, bool), text: bool| {
-            let known = Known { greeting, user_icon, text };
+            let known = FrontEndFacts { greeting, user_icon, text };
             let said = (Directives::of(&block, rules.grammar, known), text && own);
             if let Some((_, terms)) = made.iter().find(|(known, _)| *known == said) {
                 return Arc::clone(terms);
             }
-            let reading = Reading { entry, book, rules, block: &block, in_tokens: said.1 };
-            let terms = Arc::new(reading.terms(&said.0, filing));
+            let (stored, effective) = (entry, said.0.applied_to(entry, block.body));
+            let (entry, said_now, in_tokens) = (&effective, &said.0, said.1);
+            let reading = EntryReading { stored, entry, said: said_now, book, rules, in_tokens };
+            let terms = Arc::new(reading.terms(filing));
             made.push((said, Arc::clone(&terms)));
             terms
         };
@@ -91,7 +93,7 @@ impl CardEntry {
     /// Its primary keys.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &CompiledKey> {
         let all = || self.variants.iter().flatten();
-        // Nearly all entries have one set of terms, whatever the host tells.
+        // Nearly all entries have one set of terms, whatever the front end states.
         let is_first = move |(at, terms): &(usize, &Arc<Terms>)| {
             !all().take(*at).any(|before| Arc::ptr_eq(before, terms))
         };
@@ -124,56 +126,62 @@ impl Furthest {
     }
 }
 
-struct Reading<'a> {
+struct EntryReading<'a> {
+    /// The entry as it is stored.
+    stored: &'a Entry,
+    /// The entry with its decorators as fields.
     entry: &'a Entry,
+    said: &'a Directives,
     book: &'a Book,
     rules: &'a CardRules,
-    block: &'a Block<'a>,
-    /// Whether the entry's own count of tokens holds.
+    /// Whether the entry's own count of tokens applies.
     in_tokens: bool,
 }
 
-impl Reading<'_> {
-    fn terms(&self, said: &Directives, filing: &mut Filing) -> Terms {
-        let (entry, rules) = (self.entry, self.rules);
+impl EntryReading<'_> {
+    fn terms(&self, filing: &mut Filing) -> Terms {
+        let Self { entry, said, rules, .. } = *self;
         let activation = &entry.activation;
-        let regex_only = rules.regex_keys_only && self.uses_patterns(said);
-        let order = self.order(said);
-        let (position, at_depth) = self.place(said);
+        let regex_only = rules.regex_keys_only && activation.use_regex;
+        let order = self.order();
+        let position = if said.position.is_some() || rules.positions {
+            entry.placement.position.clone()
+        } else {
+            Position::Default
+        };
         let depth = said.scan_depth.or_else(|| activation.scan.messages.map(messages));
-        let characters = entry.scan_characters(self.book).filter(|_| said.scan_depth.is_none());
+        let characters = self.stored.scan_characters(self.book);
+        let characters = characters.filter(|_| said.scan_depth.is_none());
         let own_tokens = activation.scan.tokens.filter(|_| self.in_tokens);
         let tokens = said.scan_tokens.or(own_tokens);
         // What is counted otherwise is not counted in the engine's messages too.
         let counted = characters.or(tokens).map(|_| MOST_MESSAGES);
         Terms {
             enabled: activation.enabled && self.folder_enabled(),
-            constant: (activation.constant || said.constant) && !regex_only,
-            force: said.force.or(activation.force),
-            keep: said.keep || activation.once == Some(MatchOnce::Keep),
-            once: said.once || activation.once == Some(MatchOnce::OnceOnly),
-            gates: self.gates(said),
-            keys: self.keys(said, regex_only, filing),
+            constant: activation.constant && !regex_only,
+            force: activation.force,
+            once: activation.once,
+            gates: activation.gates.clone(),
+            greeting_only: said.greeting == Some(Greeting::Only),
+            keys: self.keys(regex_only, filing),
             depth: depth.or(self.book.scan_depth).or(counted).unwrap_or(rules.scan_depth),
             characters,
             tokens,
             sources: card_bits(activation.sources),
-            sees_lore: !said.ignores_lore
-                && !entry.recursion.exclude
-                && entry.recursion.scan_lore != Some(false),
+            sees_lore: !entry.recursion.exclude && entry.recursion.scan_lore != Some(false),
             feeds: said.feeds.or_else(|| entry.recursion.prevent.then_some(false)),
-            probability: said.probability.or(activation.probability),
-            priority: self.priority(said, order),
+            probability: activation.probability,
+            priority: self.priority(order),
             order,
-            drop_first: said.drop_first || entry.budget.drop_first,
+            drop_first: entry.budget.drop_first,
             ignores_budget: entry.budget.ignore,
             position,
-            at_depth,
+            at_depth: entry.placement.depth.map(|depth| depth.0),
             at_tokens: said.at_tokens,
-            role: said.role.or(entry.placement.role).unwrap_or(rules.role),
-            inject: self.inject(said),
-            hide_prompts: [entry.rest.hide_prompts.clone(), said.hide_prompts.clone()].concat(),
-            body: entry.enclosed(self.block.body).into(),
+            role: entry.placement.role.unwrap_or(rules.role),
+            inject: self.inject(),
+            hide_prompts: entry.rest.hide_prompts.clone(),
+            body: entry.enclosed(&entry.content).into(),
             problems: said.problems.clone(),
         }
     }
@@ -183,46 +191,24 @@ impl Reading<'_> {
         self.book.folders.iter().all(|one| one.id != *folder || one.enabled)
     }
 
-    fn gates(&self, said: &Directives) -> Gates {
-        let gates = &self.entry.activation.gates;
-        Gates {
-            after: said.after.or(gates.after),
-            every: said.every.or(gates.every).filter(|every| *every > 0),
-            greeting: said.greeting.or(gates.greeting.map(Greeting::Index)),
-            user_icon: said.user_icon.clone().or_else(|| gates.user_icon.clone()),
-            min_messages: gates.min_messages,
-        }
-    }
-
-    fn order(&self, said: &Directives) -> f64 {
-        match said.order {
+    fn order(&self) -> f64 {
+        match self.said.order {
             Some(order) if self.rules.order_descends => -order,
             Some(order) => order,
             None => self.entry.placement.order.unwrap_or(100.0),
         }
     }
 
-    fn priority(&self, said: &Directives, order: f64) -> f64 {
-        let own = said.priority.or(self.entry.budget.priority);
-        own.unwrap_or(match self.rules.missing_priority {
+    fn priority(&self, order: f64) -> f64 {
+        self.entry.budget.priority.unwrap_or(match self.rules.missing_priority {
             MissingPriority::Order => order,
             MissingPriority::Fixed { imported, .. } if self.book.origin.is_some() => imported,
             MissingPriority::Fixed { own, .. } => own,
         })
     }
 
-    fn place(&self, said: &Directives) -> (Position, Option<u32>) {
-        let field = &self.entry.placement;
-        let own = field.depth.map(|depth| depth.0);
-        match &said.position {
-            Some(position) => (position.clone(), said.depth.or(own)),
-            None if self.rules.positions => (field.position.clone(), own),
-            None => (Position::Default, own),
-        }
-    }
-
-    fn inject(&self, said: &Directives) -> InjectDirective {
-        let mut inject = said.inject.clone();
+    fn inject(&self) -> InjectDirective {
+        let mut inject = self.said.inject.clone();
         if inject.target.is_none()
             && let Some(Inject { op, target }) = &self.entry.inject
         {
@@ -240,33 +226,28 @@ impl Reading<'_> {
         inject
     }
 
-    /// Whether the entry says that its keys are patterns. Keys that are some in their own
-    /// right (with slashes, or of a program that has wildcards) do not say it for others.
-    fn uses_patterns(&self, said: &Directives) -> bool {
-        said.use_regex || self.entry.activation.use_regex
-    }
-
-    fn whole_words(&self, said: &Directives) -> bool {
+    fn whole_words(&self) -> bool {
         let of_book = || self.book.extensions.get("risu_fullWordMatching")?.as_bool();
         let inner = || {
             let extensions = self.book.extensions.get("extensions")?;
             extensions.get("risu_fullWordMatching")?.as_bool()
         };
-        said.whole_words
-            .or(self.entry.activation.whole_words)
+        self.entry
+            .activation
+            .whole_words
             .or_else(of_book)
             .or_else(inner)
             .unwrap_or(self.rules.match_whole_words)
     }
 
-    fn keys(&self, said: &Directives, regex_only: bool, filing: &mut Filing) -> KeyTerms {
+    fn keys(&self, regex_only: bool, filing: &mut Filing) -> KeyTerms {
         let activation = &self.entry.activation;
-        let case_sensitive = said.case_sensitive.then_some(true).or(activation.case_sensitive);
         let style = KeyStyle {
-            case_counts: case_sensitive.unwrap_or(self.rules.case_sensitive),
-            whole_words: self.whole_words(said),
+            case_counts: activation.case_sensitive.unwrap_or(self.rules.case_sensitive),
+            whole_words: self.whole_words(),
             squash_spaces: self.rules.squash_spaces,
-            patterns: self.uses_patterns(said),
+            // Keys that are patterns by their own form do not make patterns of the others.
+            patterns: activation.use_regex,
         };
         let mut bad = Vec::new();
         let mut compile = |keys: &[Key]| -> Vec<CompiledKey> {
@@ -280,18 +261,15 @@ impl Reading<'_> {
                 })
                 .collect()
         };
-        let mut lists = |written: &[Vec<String>], fields: &[Vec<Key>]| -> Vec<Vec<CompiledKey>> {
-            let parsed =
-                written.iter().map(|keys| keys.iter().map(|key| Key::parse(key)).collect());
-            let lists: Vec<Vec<Key>> = parsed.chain(fields.iter().cloned()).collect();
+        let mut lists = |lists: &[Vec<Key>]| -> Vec<Vec<CompiledKey>> {
             lists.iter().map(|keys| compile(keys)).filter(|keys| !keys.is_empty()).collect()
         };
-        let require = lists(&said.require, &activation.require);
+        let require = lists(&activation.require);
         let mut exclude: Vec<Vec<CompiledKey>> = Vec::new();
         if !regex_only {
-            let any = lists(&said.exclude_any, &activation.exclude_any).into_iter().flatten();
+            let any = lists(&activation.exclude_any).into_iter().flatten();
             exclude.extend(any.map(|key| vec![key]));
-            exclude.extend(lists(&said.exclude_all, &activation.exclude_all));
+            exclude.extend(lists(&activation.exclude_all));
         }
         let secondary = &activation.secondary;
         KeyTerms {

@@ -1,19 +1,20 @@
-//! What decorators say, once their chains are settled.
+//! What decorators mean, once their chains are settled.
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    grammar::{Block, Chain, Grammar, Line, list},
+    grammar::{Chain, DecoratorBlock, Grammar, Line, list},
     rules::{Repeats, Vocabulary},
 };
 use crate::{
-    book::{DepthFrom, Force, Position},
+    book::{DepthFrom, Entry, Force, Key, MatchOnce, Position},
     chat::Role,
+    units::Depth,
 };
 
-/// What a host tells: decorators that ask for more fall back.
+/// What a front end states. Decorators that need more fall back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Known {
+pub struct FrontEndFacts {
     /// Which greeting the chat began with.
     pub greeting: bool,
     /// The user's icon.
@@ -33,7 +34,7 @@ pub enum Problem {
     BadArgument,
     /// Another decorator leaves it nothing to say.
     Conflict,
-    /// The host cannot do it.
+    /// The front end cannot do it.
     Unsupported,
     /// A fallback of nothing.
     NoDecoratorAbove,
@@ -68,7 +69,7 @@ pub enum InjectTarget {
     Slot(String),
 }
 
-/// Everything an entry's decorators say. `None` and empty lists say nothing.
+/// Everything that an entry's decorators set. `None` and empty lists set nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[expect(missing_docs, reason = "each field is the decorator of that name")]
 #[expect(clippy::struct_excessive_bools, reason = "decorators without an argument")]
@@ -214,9 +215,9 @@ fn is_known(name: &str, vocabulary: Vocabulary) -> bool {
 }
 
 impl Directives {
-    /// What the decorators of a block say to a host that tells `known`.
-    pub fn of(block: &Block<'_>, grammar: Grammar, known: Known) -> Self {
-        let mut placed = Placed::default();
+    /// What the decorators of a block mean for a front end that states `known`.
+    pub fn of(block: &DecoratorBlock<'_>, grammar: Grammar, known: FrontEndFacts) -> Self {
+        let mut placed = PlacingKinds::default();
         // A position overrules depths, whose fallbacks may be positions: until nothing
         // changes, which each round does at most once for each kind.
         loop {
@@ -227,18 +228,80 @@ impl Directives {
             placed = found;
         }
     }
+
+    /// The entry with its decorators as fields: a decorator beats the field. `body` is the text
+    /// without decorators. Injections, depths in tokens and `@@is_greeting` without a number
+    /// have no field.
+    #[must_use]
+    pub fn applied_to(&self, entry: &Entry, body: &str) -> Entry {
+        let mut entry = Entry { content: body.to_owned(), ..entry.clone() };
+        self.set_activation(&mut entry);
+        let when = &mut entry.activation;
+        for (written, field) in [
+            (&self.require, &mut when.require),
+            (&self.exclude_any, &mut when.exclude_any),
+            (&self.exclude_all, &mut when.exclude_all),
+        ] {
+            let parsed = |keys: &Vec<String>| keys.iter().map(|key| Key::parse(key)).collect();
+            field.splice(0..0, written.iter().map(parsed));
+        }
+        entry.budget.drop_first |= self.drop_first;
+        entry.budget.priority = self.priority.or(entry.budget.priority);
+        entry.recursion.prevent = self.feeds.map_or(entry.recursion.prevent, |feeds| !feeds);
+        if self.ignores_lore {
+            entry.recursion.scan_lore = Some(false);
+        }
+        entry.rest.hide_prompts.extend(self.hide_prompts.iter().cloned());
+        let place = &mut entry.placement;
+        if let Some(position) = &self.position {
+            place.position = position.clone();
+        }
+        place.depth = self.depth.map(Depth).or(place.depth);
+        place.role = self.role.or(place.role);
+        place.order = self.order.or(place.order);
+        entry
+    }
+
+    fn set_activation(&self, entry: &mut Entry) {
+        let when = &mut entry.activation;
+        let gates = &mut when.gates;
+        gates.after = self.after.or(gates.after);
+        gates.every = self.every.or(gates.every);
+        if let Some(Greeting::Index(index)) = self.greeting {
+            gates.greeting = Some(index);
+        }
+        gates.user_icon = self.user_icon.clone().or(gates.user_icon.take());
+        when.scan.messages = self.scan_depth.map(f64::from).or(when.scan.messages);
+        when.probability = self.probability.or(when.probability);
+        when.force = self.force.or(when.force);
+        when.constant |= self.constant;
+        when.use_regex |= self.use_regex;
+        when.whole_words = self.whole_words.or(when.whole_words);
+        when.case_sensitive = self.case_sensitive.then_some(true).or(when.case_sensitive);
+        // Once beats keep, whichever of them is a field.
+        if self.once {
+            when.once = Some(MatchOnce::OnceOnly);
+        } else if self.keep && when.once.is_none() {
+            when.once = Some(MatchOnce::Keep);
+        }
+    }
 }
 
 /// Which kinds of placing decorators are in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Placed {
+struct PlacingKinds {
     position: bool,
     depth: bool,
 }
 
 type Chosen = (Vec<Decorator>, Vec<(String, Problem)>);
 
-fn choose(block: &Block<'_>, grammar: Grammar, known: Known, placed: Placed) -> (Placed, Chosen) {
+fn choose(
+    block: &DecoratorBlock<'_>,
+    grammar: Grammar,
+    known: FrontEndFacts,
+    placed: PlacingKinds,
+) -> (PlacingKinds, Chosen) {
     let mut found = placed;
     let (mut chosen, mut problems) = (Vec::new(), Vec::new());
     for Chain(lines) in &block.chains {
@@ -260,8 +323,8 @@ fn choose(block: &Block<'_>, grammar: Grammar, known: Known, placed: Placed) -> 
 fn usable(
     line: &Line<'_>,
     grammar: Grammar,
-    known: Known,
-    placed: Placed,
+    known: FrontEndFacts,
+    placed: PlacingKinds,
 ) -> Result<Decorator, Problem> {
     if !is_known(&line.name, grammar.vocabulary) {
         return Err(Problem::Unknown);
@@ -377,13 +440,13 @@ fn position(argument: &str) -> Option<Position> {
     })
 }
 
-/// The prompts a host may be asked to hide.
+/// The prompts a front end may be asked to hide.
 fn prompts(argument: &str) -> Option<Vec<String>> {
     let known = |name: &String| name == "post_history_instructions" || name == "system_prompt";
     Some(list(argument)).filter(|names| !names.is_empty() && names.iter().all(known))
 }
 
-fn apply(block: &Block<'_>, grammar: Grammar, (chosen, problems): Chosen) -> Directives {
+fn apply(block: &DecoratorBlock<'_>, grammar: Grammar, (chosen, problems): Chosen) -> Directives {
     let mut out = Directives { problems, ..Directives::default() };
     let orphans = block.orphans.iter();
     out.problems.extend(orphans.map(|line| (line.raw.to_owned(), Problem::NoDecoratorAbove)));

@@ -12,9 +12,9 @@ use super::rules::{Repeats, Vocabulary};
 #[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one difference between programs")]
 pub struct Grammar {
-    /// Whether blank lines may stand before the block.
+    /// Whether blank lines may be before the block.
     pub leading_blanks: bool,
-    /// Whether blank lines may stand inside the block.
+    /// Whether blank lines may be inside the block.
     pub inner_blanks: bool,
     /// Whether lines with a third `@` are fallbacks; else they end the block.
     pub fallbacks: bool,
@@ -79,7 +79,7 @@ impl Grammar {
 
 /// A text split into decorators and the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Block<'text> {
+pub struct DecoratorBlock<'text> {
     /// The decorators, from the top.
     pub chains: Vec<Chain<'text>>,
     /// Fallbacks without a decorator above them.
@@ -104,8 +104,8 @@ pub struct Line<'text> {
 }
 
 /// Splits decorators from a text.
-pub fn split(content: &str, grammar: Grammar) -> Block<'_> {
-    let mut block = Block::default();
+pub fn split(content: &str, grammar: Grammar) -> DecoratorBlock<'_> {
+    let mut block = DecoratorBlock::default();
     let mut rest = content;
     let mut started = false;
     while !rest.is_empty() {
@@ -152,7 +152,7 @@ fn without_blank_ends(text: &str) -> &str {
     after_blank_lines(text.trim_end())
 }
 
-impl<'text> Block<'text> {
+impl<'text> DecoratorBlock<'text> {
     fn push(&mut self, raw: &'text str, grammar: Grammar) {
         let named = raw.trim_start_matches('@');
         let is_end = |name: &str| grammar.any_case && name.eq_ignore_ascii_case("end");

@@ -1,19 +1,14 @@
 //! Whether an entry is active: the rules in their order, the first one decides.
 
 use super::{
-    compile::CopyOf,
-    decorators::Greeting,
-    pass::CardScan,
-    rules::MessageBasis,
-    terms::{Gates, Terms},
-    window::is_spoken,
+    compile::CopyOf, pass::CardScan, rules::MessageBasis, terms::Terms, window::is_spoken,
 };
 use crate::{
-    book::Force,
+    book::{Force, MatchOnce},
     chat::Role,
     engine::{
         cause::{EntryMatch, Why},
-        texts::Reach,
+        texts::ScanReach,
         timing::{RecursionStep, matched_before},
     },
     library::EntryIx,
@@ -35,7 +30,7 @@ impl<'a> CardScan<'a> {
             Some(CopyOf::Entry(_)) | None => {}
         }
         let matched = matched_before(&input, &entry.id);
-        if let Some(since) = matched.filter(|_| terms.once) {
+        if let Some(since) = matched.filter(|_| terms.once == Some(MatchOnce::OnceOnly)) {
             return Err(Stop::Once { since });
         }
         if terms.is_forced() && self.rules.activate_beats_gates {
@@ -47,11 +42,11 @@ impl<'a> CardScan<'a> {
         if input.turn.input.forced.iter().any(|forced| forced.entry == entry.id) {
             return Ok(self.by(Why::Forced, terms));
         }
-        if let Some(since) = matched.filter(|_| terms.keep) {
+        if let Some(since) = matched.filter(|_| terms.once == Some(MatchOnce::Keep)) {
             return Ok(self.by(Why::Kept(since), terms));
         }
         let sticky = self.scanner.timing.check((ix, entry), input.turn, self.recursion_step())?;
-        check_gates(&terms.gates, input.turn, self.rules.count)?;
+        check_gates(terms, input.turn, self.rules.count)?;
         if terms.is_forced() {
             return Ok(self.by(Why::Decorator, terms));
         }
@@ -104,12 +99,12 @@ impl<'a> CardScan<'a> {
     }
 
     /// What an entry's keys are looked for in.
-    pub(super) fn reach(&mut self, terms: &Terms) -> Reach {
-        let reach = Reach {
+    pub(super) fn reach(&mut self, terms: &Terms) -> ScanReach {
+        let reach = ScanReach {
             messages: terms.depth,
             cards: terms.sources,
             lore: terms.sees_lore,
-            ..Reach::default()
+            ..ScanReach::default()
         };
         self.scanner.limited(reach, terms.limits())
     }
@@ -128,7 +123,8 @@ impl<'a> CardScan<'a> {
     }
 }
 
-fn check_gates(gates: &Gates, turn: &Turn<'_>, basis: MessageBasis) -> Result<(), Stop> {
+fn check_gates(terms: &Terms, turn: &Turn<'_>, basis: MessageBasis) -> Result<(), Stop> {
+    let gates = &terms.gates;
     let stop = |gate| Err(Stop::Gate { gate });
     let count = count(turn, basis);
     for wanted in [gates.after, gates.min_messages].into_iter().flatten() {
@@ -136,16 +132,18 @@ fn check_gates(gates: &Gates, turn: &Turn<'_>, basis: MessageBasis) -> Result<()
             return stop(Gate::After { wanted, count });
         }
     }
-    if let Some(wanted) = gates.every.filter(|every| !count.is_multiple_of(*every)) {
+    if let Some(wanted) = gates.every.filter(|every| *every > 0 && !count.is_multiple_of(*every)) {
         return stop(Gate::Every { wanted, count });
     }
     let user_spoke = || turn.transcript.messages.iter().any(|one| one.role == Role::User);
-    match (gates.greeting, turn.input.greeting) {
-        (Some(Greeting::Only), _) if user_spoke() => return stop(Gate::GreetingOver),
-        (Some(Greeting::Index(wanted)), Some(found)) if wanted != found => {
-            return stop(Gate::Greeting { wanted, found });
+    if terms.greeting_only {
+        if user_spoke() {
+            return stop(Gate::GreetingOver);
         }
-        _ => {}
+    } else if let (Some(wanted), Some(found)) = (gates.greeting, turn.input.greeting)
+        && wanted != found
+    {
+        return stop(Gate::Greeting { wanted, found });
     }
     match (&gates.user_icon, turn.input.user_icon.as_deref()) {
         (Some(wanted), Some(found)) if wanted != found => {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::{
-    book::{Key, RegexKey, Taken, is_js_space},
+    book::{Key, KeyOrigin, RegexKey, is_js_space},
     library::{CompiledKey, Filing, KeyMode, Probe, spans_texts},
     macros,
     scan::{Blanks, Folding, JsRegex},
@@ -54,9 +54,11 @@ impl KeyStyle {
         let taken = key.taken();
         let compiled = |probe| CompiledKey { raw: raw.into(), mode, probe, taken };
         let found = match key {
-            Key::Regex(regex) if taken == Taken::Pattern => foreign(regex, mode),
+            Key::Regex(regex) if taken == KeyOrigin::Pattern => foreign(regex, mode),
             Key::Literal(_) if macros::is_dynamic(raw) && !self.patterns => Ok(Probe::Dynamic),
-            Key::Literal(_) | Key::Regex(_) => probe(trimmed, mode, Form::of(taken, self.patterns)),
+            Key::Literal(_) | Key::Regex(_) => {
+                probe(trimmed, mode, KeyForm::of(taken, self.patterns))
+            }
         };
         Some(match found {
             Ok(Probe::Text { literal, word }) if !spans_texts(&literal) => {
@@ -73,13 +75,13 @@ impl KeyStyle {
 pub(crate) fn resolve(key: &CompiledKey, expanded: &str) -> Probe {
     match expanded.trim_matches(is_js_space) {
         "" => Probe::Never,
-        text => probe(text, key.mode, Form::of(key.taken, false)).unwrap_or(Probe::Never),
+        text => probe(text, key.mode, KeyForm::of(key.taken, false)).unwrap_or(Probe::Never),
     }
 }
 
 /// What a key's text may be.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum KeyForm {
     /// Plain text, whatever it looks like.
     Plain,
     /// A pattern if it has slashes.
@@ -88,12 +90,12 @@ enum Form {
     Pattern,
 }
 
-impl Form {
-    fn of(taken: Taken, patterns: bool) -> Self {
+impl KeyForm {
+    fn of(taken: KeyOrigin, patterns: bool) -> Self {
         match taken {
             _ if patterns => Self::Pattern,
-            Taken::Plain => Self::Plain,
-            Taken::BySlashes | Taken::Pattern => Self::Slashed,
+            KeyOrigin::Plain => Self::Plain,
+            KeyOrigin::BySlashes | KeyOrigin::Pattern => Self::Slashed,
         }
     }
 }
@@ -104,13 +106,13 @@ fn foreign(key: &RegexKey, mode: KeyMode) -> Result<Probe, BadPattern> {
 }
 
 /// The probe of a trimmed key without macros.
-fn probe(key: &str, mode: KeyMode, form: Form) -> Result<Probe, BadPattern> {
-    if form != Form::Plain
+fn probe(key: &str, mode: KeyMode, form: KeyForm) -> Result<Probe, BadPattern> {
+    if form != KeyForm::Plain
         && let Some((pattern, flags)) = slashed(key)
     {
         return regex(&pattern.replace("\\/", "/"), flags);
     }
-    if form == Form::Pattern {
+    if form == KeyForm::Pattern {
         let (raw, pattern) = (key.to_owned(), key.to_owned());
         return foreign(&RegexKey { raw, pattern, flags: String::new() }, mode);
     }

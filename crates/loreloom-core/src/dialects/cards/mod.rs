@@ -2,7 +2,7 @@
 //!
 //! All attached card books scan together. Keys, gates and chance decide which entries
 //! are active, up to three passes; priority decides which of those survive the budget,
-//! order where they stand. What the peers do differently is data ([`CardRules`]); where
+//! order where they go. What the peers do differently is data ([`CardRules`]); where
 //! they are at odds with their own documents, the default follows the documents.
 //!
 //! Inclusion groups are World Info's and are not looked at here.
@@ -30,8 +30,8 @@ pub(crate) use self::{
     pass::judge_untouched,
 };
 pub use self::{
-    decorators::{Directives, Greeting, InjectDirective, InjectTarget, Known, Problem},
-    grammar::{Block, Chain, Grammar, Line, list, split},
+    decorators::{Directives, FrontEndFacts, Greeting, InjectDirective, InjectTarget, Problem},
+    grammar::{Chain, DecoratorBlock, Grammar, Line, list, split},
     rules::{
         CardMode, CardRules, Cost, Feed, MessageBasis, MissingPriority, Overflow, RecursionScope,
         Repeats, Ties, Vocabulary,

@@ -108,8 +108,8 @@ impl CardScan<'_> {
             let place = if text.is_empty() { None } else { self.place_of(terms) };
             if let Some(place) = &place {
                 let text: Arc<str> = text.into();
-                let macros = &self.scanner.macros;
-                let sent = rewrite(&text, place.depth(), &rules.regex_scripts, macros);
+                let (scripts, macros) = (&rules.regex_scripts, &self.scanner.macros);
+                let sent = rewrite(&text, place.depth(), scripts, macros);
                 let same = Arc::ptr_eq(&sent, &text);
                 let tokens = if same { tokens } else { self.scanner.counter.count(&sent) };
                 if !sent.is_empty() {

@@ -12,7 +12,7 @@ use super::{
     window::Window,
 };
 use crate::{
-    book::Force,
+    book::{Force, MatchOnce},
     engine::{
         EngineInput, Scanner, Timing,
         cause::{EntryMatch, Why},
@@ -226,7 +226,8 @@ impl<'a> CardScan<'a> {
     /// Whether meaning alone may let an entry in.
     fn may_be_near(&self, ix: EntryIx) -> bool {
         let (input, terms) = (&self.scanner.input, self.terms(ix));
-        let spent = terms.once && matched_before(input, &input.library.entry(ix).id).is_some();
+        let spent = terms.once == Some(MatchOnce::OnceOnly)
+            && matched_before(input, &input.library.entry(ix).id).is_some();
         let suppressed = terms.force == Some(Force::Suppress);
         terms.enabled && !suppressed && !spent && !self.is_active(ix)
     }
@@ -239,7 +240,7 @@ impl<'a> CardScan<'a> {
         }
         for ix in self.active.iter().map(|piece| piece.ix) {
             let terms = self.terms(ix);
-            if terms.keep || terms.once {
+            if terms.once.is_some() {
                 self.scanner.timing.remember_match(&library.entry(ix).id, turn);
             }
             self.scanner.timing.activate(library, (ix, None), turn.length());

@@ -1,28 +1,29 @@
-//! What holds for one entry: its decorators over its fields.
+//! What applies to one entry: its decorators over its fields.
 
 use std::sync::Arc;
 
 use super::{
-    decorators::{Greeting, InjectDirective, Problem},
+    decorators::{InjectDirective, Problem},
     rules::CardRules,
 };
 use crate::{
-    book::{Book, Force, Position, SelectiveLogic},
+    book::{Book, Force, Gates, MatchOnce, Position, SelectiveLogic},
     chat::Role,
-    engine::{keys::Keys, texts::Limit},
+    engine::{keys::EntryKeys, texts::Limit},
     library::CompiledKey,
 };
 
-/// What holds for an entry. Decorators beat fields, fields beat books, books beat rules.
+/// What applies to an entry. Decorators beat fields, fields beat books, books beat rules.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one decorator or field")]
 pub(super) struct Terms {
     pub(super) enabled: bool,
     pub(super) constant: bool,
     pub(super) force: Option<Force>,
-    pub(super) keep: bool,
-    pub(super) once: bool,
+    pub(super) once: Option<MatchOnce>,
     pub(super) gates: Gates,
+    /// Only while the user has said nothing; the gate on a numbered greeting does not apply.
+    pub(super) greeting_only: bool,
     pub(super) keys: KeyTerms,
     /// Messages scanned.
     pub(super) depth: u32,
@@ -58,16 +59,6 @@ impl Terms {
     }
 }
 
-/// Conditions on the state of the chat.
-#[derive(Debug, Default)]
-pub(super) struct Gates {
-    pub(super) after: Option<u32>,
-    pub(super) every: Option<u32>,
-    pub(super) greeting: Option<Greeting>,
-    pub(super) user_icon: Option<String>,
-    pub(super) min_messages: Option<u32>,
-}
-
 /// The keys of an entry.
 #[derive(Debug, Default)]
 pub(super) struct KeyTerms {
@@ -85,9 +76,9 @@ pub(super) struct KeyTerms {
 
 impl KeyTerms {
     /// The keys that let the entry in.
-    pub(super) fn keys(&self) -> Keys<'_> {
+    pub(super) fn keys(&self) -> EntryKeys<'_> {
         let Self { primary, secondary, logic, require, .. } = self;
-        Keys { primary, secondary, logic: *logic, require }
+        EntryKeys { primary, secondary, logic: *logic, require }
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{CardMode, Directives, Grammar, Known, split};
+use super::{CardMode, Directives, FrontEndFacts, Grammar, split};
 use crate::{
     book::{Book, Entry, Key},
     chat::{Message, Path, Role},
@@ -101,7 +101,7 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
     })
 }
 
-const EVERYTHING: Known = Known { greeting: true, user_icon: true, text: true };
+const EVERYTHING: FrontEndFacts = FrontEndFacts { greeting: true, user_icon: true, text: true };
 
 proptest! {
     #[test]
@@ -115,7 +115,7 @@ proptest! {
             ] {
                 let block = split(text, grammar);
                 prop_assert!(text.trim_end().ends_with(block.body));
-                for known in [Known::default(), EVERYTHING] {
+                for known in [FrontEndFacts::default(), EVERYTHING] {
                     let said = Directives::of(&block, grammar, known);
                     let lines = block.orphans.len()
                         + block.chains.iter().map(|chain| chain.0.len()).sum::<usize>();

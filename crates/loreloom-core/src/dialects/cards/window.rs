@@ -16,11 +16,11 @@ use crate::{
 /// The newest messages of a chat as card books scan them.
 pub(super) struct Window {
     pub(super) transcript: Transcript,
-    sources: Vec<Source>,
+    sources: Vec<WindowMessage>,
 }
 
-/// Where a message of the window stands in the chat.
-struct Source {
+/// Where a message of the window is in the chat.
+struct WindowMessage {
     index: usize,
     cuts: Cuts,
 }
@@ -54,12 +54,12 @@ impl Window {
                 ScanText::new(&*text)
             };
             window.transcript.messages.push(TranscriptMessage { scan, ..message.clone() });
-            window.sources.push(Source { index, cuts });
+            window.sources.push(WindowMessage { index, cuts });
         }
         window
     }
 
-    /// Where a key was found, as reports tell it.
+    /// Where a key was found, as reports show it.
     pub(super) fn place(&self, at: &Location, library: &Library, turn: &Turn<'_>) -> MatchPlace {
         let PartRef::Message(index) = at.part else { return at.place(library, turn) };
         let source = &self.sources[index as usize];

@@ -31,7 +31,7 @@ pub fn fingerprint(entry: &Entry, world: &str, decorated: &Decorated<'_>) -> u64
     cyrb53(&js_text::json(&Value::Object(object)))
 }
 
-/// An entry as it stands in its file.
+/// An entry as it is in its file.
 fn stored(entry: &Entry) -> Option<Map<String, Value>> {
     entry.raw.as_deref().and_then(|raw| serde_json::from_str(raw).ok())
 }

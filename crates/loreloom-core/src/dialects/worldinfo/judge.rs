@@ -7,8 +7,8 @@ use crate::{
     engine::{
         EngineInput, Timing,
         cause::{EntryMatch, Why},
-        keys::Keys,
-        texts::{Limit, Reach, card_bits},
+        keys::EntryKeys,
+        texts::{Limit, ScanReach, card_bits},
     },
     library::{CompiledEntry, EntryIx, Library, MOST_MESSAGES, messages},
     report::{ScanPhase, Stop},
@@ -27,15 +27,15 @@ pub(crate) fn judge_untouched(
 }
 
 /// The keys of a stored entry.
-pub(super) fn keys_of(library: &Library, ix: EntryIx) -> Keys<'_> {
+pub(super) fn keys_of(library: &Library, ix: EntryIx) -> EntryKeys<'_> {
     let compiled = library.compiled(ix);
-    let keys = Keys { primary: &compiled.keys, ..Keys::default() };
+    let keys = EntryKeys { primary: &compiled.keys, ..EntryKeys::default() };
     if compiled.plain || compiled.secondary.is_empty() {
         return keys;
     }
     let secondary = &library.entry(ix).activation.secondary;
     if secondary.active {
-        Keys { secondary: &compiled.secondary, logic: secondary.logic, ..keys }
+        EntryKeys { secondary: &compiled.secondary, logic: secondary.logic, ..keys }
     } else {
         keys
     }
@@ -98,7 +98,7 @@ impl WorldInfoScan<'_> {
     }
 
     /// What an entry's keys are looked for in.
-    pub(super) fn reach(&mut self, ix: EntryIx, entry: &Entry) -> Reach {
+    pub(super) fn reach(&mut self, ix: EntryIx, entry: &Entry) -> ScanReach {
         let characters = entry.scan_characters(self.scanner.input.library.book(ix));
         let reach = match (entry.activation.scan.messages, characters) {
             (Some(depth), _) => self.reach_of(depth),
@@ -107,22 +107,28 @@ impl WorldInfoScan<'_> {
         };
         let cards = if reach.opened { card_bits(entry.activation.sources) } else { 0 };
         let lore = reach.lore && entry.recursion.scan_lore != Some(false);
-        self.scanner.limited(Reach { cards, lore, ..reach }, limits(characters))
+        self.scanner.limited(ScanReach { cards, lore, ..reach }, limits(characters))
     }
 
     /// The reach of an entry that says nothing about it.
-    fn default_reach(&self) -> Reach {
+    fn default_reach(&self) -> ScanReach {
         self.reach_of(f64::from(self.rules.depth) + f64::from(self.skew))
     }
 
-    fn reach_of(&self, depth: f64) -> Reach {
+    fn reach_of(&self, depth: f64) -> ScanReach {
         // No text at all, not even the other parts. What is between that and one message
         // leaves out the chat alone.
         if depth <= 0.0 {
-            return Reach::default();
+            return ScanReach::default();
         }
         let lore = self.scanner.phase != ScanPhase::MinActivations;
-        Reach { messages: messages(depth), prompts: true, lore, opened: true, ..Reach::default() }
+        ScanReach {
+            messages: messages(depth),
+            prompts: true,
+            lore,
+            opened: true,
+            ..ScanReach::default()
+        }
     }
 
     fn stop_of(&mut self, ix: EntryIx) -> Stop {

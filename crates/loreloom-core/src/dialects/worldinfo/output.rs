@@ -26,7 +26,7 @@ use crate::{
 
 /// An activated entry's text at its place.
 #[derive(Clone, Debug)]
-pub struct Placed<'scan> {
+pub struct PlacedEntry<'scan> {
     /// The place.
     pub place: Place,
     /// The role of the message it becomes part of.
@@ -74,7 +74,10 @@ pub(crate) fn contribute(
 ///
 /// Scripts change the text on its way, before it is wrapped; a text that they empty is left
 /// out.
-pub fn place<'scan>(input: &EngineInput<'_>, activated: &'scan [Activated]) -> Vec<Placed<'scan>> {
+pub fn place<'scan>(
+    input: &EngineInput<'_>,
+    activated: &'scan [Activated],
+) -> Vec<PlacedEntry<'scan>> {
     let library = input.library;
     let (scripts, macros) = (&input.rules.regex_scripts, input.turn.macros());
     let mut walk: Vec<&Activated> = activated.iter().collect();
@@ -93,7 +96,7 @@ pub fn place<'scan>(input: &EngineInput<'_>, activated: &'scan [Activated]) -> V
                 Some(wrapping) => wrapping.wrap(&text).into(),
                 None => text,
             };
-            placed.push(Placed { place, role, text, activated: one });
+            placed.push(PlacedEntry { place, role, text, activated: one });
         }
     }
     in_reading_order(placed)
@@ -135,7 +138,7 @@ pub(crate) fn sent_text(
 }
 
 /// Turns the walk into reading order: all places but outlets are filled from the front.
-fn in_reading_order(walk: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
+fn in_reading_order(walk: Vec<PlacedEntry<'_>>) -> Vec<PlacedEntry<'_>> {
     let (outlets, mut others): (Vec<_>, Vec<_>) =
         walk.into_iter().partition(|placed| matches!(placed.place, Place::Outlet(_)));
     others.reverse();

@@ -119,12 +119,12 @@ prop_compose! {
 }
 
 fn woven(entries: &[Entry], chat: &[String], rules: &Rules, context: u32) -> Vec<Decision> {
-    woven_with(entries, chat, rules, context, (Memory::Warm, &[]))
+    woven_with(entries, chat, rules, context, (CacheSharing::Warm, &[]))
 }
 
 /// Whether the turns of a chat share their cache.
 #[derive(Clone, Copy, PartialEq)]
-enum Memory {
+enum CacheSharing {
     Warm,
     Cold,
 }
@@ -134,7 +134,7 @@ fn woven_with(
     chat: &[String],
     rules: &Rules,
     context: u32,
-    (memory, forced): (Memory, &[Forced]),
+    (memory, forced): (CacheSharing, &[Forced]),
 ) -> Vec<Decision> {
     let mut book = Book::new("b", "B");
     for (at, entry) in entries.iter().enumerate() {
@@ -149,7 +149,7 @@ fn woven_with(
     for (at, text) in chat.iter().enumerate() {
         let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
         transcript.push(role, Some("Mira"), text);
-        if memory == Memory::Cold {
+        if memory == CacheSharing::Cold {
             cache = TurnCache::default();
         }
         let input = TurnInput {
@@ -209,7 +209,7 @@ proptest! {
         rules in rules(),
     ) {
         let warm = woven(&entries, &chat, &rules, 400);
-        let cold = woven_with(&entries, &chat, &rules, 400, (Memory::Cold, &[]));
+        let cold = woven_with(&entries, &chat, &rules, 400, (CacheSharing::Cold, &[]));
         for (warm, cold) in warm.iter().zip(&cold) {
             prop_assert_eq!(&warm.injections, &cold.injections);
             prop_assert_eq!(format!("{:?}", warm.report), format!("{:?}", cold.report));
@@ -238,7 +238,7 @@ proptest! {
         let id = format!("b/{}", all.len() - 1);
         let forced = [Forced { entry: id.as_str().into(), instead: None }];
         let fast = woven(&all, &chat, &rules, 400);
-        let slow = woven_with(&all, &chat, &rules, 400, (Memory::Warm, &forced));
+        let slow = woven_with(&all, &chat, &rules, 400, (CacheSharing::Warm, &forced));
         for (fast, slow) in fast.iter().zip(&slow) {
             prop_assert_eq!(format!("{:?}", but(fast, &id)), format!("{:?}", but(slow, &id)));
             prop_assert_eq!(&fast.injections, &slow.injections);

@@ -106,7 +106,7 @@ impl VectorRules {
 pub struct Quirks {
     /// An entry that loses in two groups also removes the last candidate.
     pub double_removal: bool,
-    /// Text that is nothing but decorators is sent as it stands.
+    /// Text that is nothing but decorators is sent as it is.
     pub send_lone_decorators: bool,
     /// Entries of a book without a uid share one result, so that only the last one's text is
     /// sent. Left out where it is off, as the next one is, so that the versions of libraries

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{Limit, Reach, Sought, Texts};
+use super::{Limit, ScanReach, Sought, TurnTexts};
 use crate::{
     library::MOST_MESSAGES,
     scan::{Folding, Hits},
@@ -18,21 +18,21 @@ use crate::{
 
 /// What is known about limits this turn: entries of one book have mostly the same.
 #[derive(Default)]
-pub(super) struct Limits {
+pub(super) struct LimitCache {
     /// Messages and cut, by limit and by the messages that are scanned at the most.
     cuts: FxHashMap<(Limit, u32), (u32, u32)>,
-    /// What stands behind a cut of a message.
+    /// What is behind a cut of a message.
     behind: FxHashMap<(u32, u32, Folding), Arc<Hits>>,
 }
 
-impl Texts<'_> {
+impl TurnTexts<'_> {
     /// The reach with no more than so much of the chat.
     pub(crate) fn limited(
         &mut self,
-        reach: Reach,
+        reach: ScanReach,
         limit: Limit,
         counter: &dyn TokenCounter,
-    ) -> Reach {
+    ) -> ScanReach {
         let transcript = self.transcript;
         let known = self.limits.cuts.entry((limit, reach.messages));
         let (messages, cut) = *known.or_insert_with(|| match limit {
@@ -41,7 +41,7 @@ impl Texts<'_> {
         });
         // The narrower of two limits counts.
         let cut = if messages == reach.messages { cut.max(reach.cut) } else { cut };
-        Reach { messages, cut, opened: reach.opened && messages > 0, ..reach }
+        ScanReach { messages, cut, opened: reach.opened && messages > 0, ..reach }
     }
 
     /// Makes sure that so many characters of the newest messages are scanned.
@@ -50,8 +50,8 @@ impl Texts<'_> {
         self.reach_back(messages);
     }
 
-    /// Where a pattern stands first in a message from a byte on. `first` is where it stands
-    /// first of all.
+    /// The first occurrence of a pattern in a message from a byte on. `first` is its first
+    /// occurrence in the whole message.
     #[cold]
     pub(super) fn behind_cut(
         &mut self,

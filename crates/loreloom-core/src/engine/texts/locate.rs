@@ -1,7 +1,7 @@
-//! Where keys stand: the first place, the others, and the activated entries among them.
+//! Where keys occur: the first place, the others, and the activated entries among them.
 
 use super::{
-    Location, PartRef, Piece, Reach, Sought, Texts,
+    Location, PartRef, ScanReach, Sought, TextPiece, TurnTexts,
     location::{location, raw_location},
     occurrence::{Link, Places},
 };
@@ -10,13 +10,13 @@ use crate::{
     scan::{Folding, Hits, PatternId, RegexOutcome, WordRule, raw_span},
 };
 
-impl Texts<'_> {
+impl TurnTexts<'_> {
     pub(super) fn find_text(
         &mut self,
         literal: &str,
         word: bool,
         folding: Folding,
-        reach: Reach,
+        reach: ScanReach,
     ) -> Option<Location> {
         let words = word.then_some(self.words);
         let find = |text: &str, cut| find_literal(text, literal, words, folding, cut);
@@ -27,9 +27,9 @@ impl Texts<'_> {
         parts.find_map(|one| Some(location(one.part, find(one.text.as_str(), one.cut)?)))
     }
 
-    /// Where a key that was found in reach stands first, in joined order. A key that is found
-    /// in no text stands nowhere.
-    fn locate(&mut self, key: &CompiledKey, probe: &Probe, reach: Reach) -> Option<Location> {
+    /// The first occurrence of a key that was found in reach, in joined order. A key that
+    /// matches without any text has none.
+    fn locate(&mut self, key: &CompiledKey, probe: &Probe, reach: ScanReach) -> Option<Location> {
         let folding = key.mode.folding;
         match probe {
             Probe::Never | Probe::Everything | Probe::Dynamic => None,
@@ -46,13 +46,13 @@ impl Texts<'_> {
         }
     }
 
-    /// Where a key that was found in reach stands first, and where else: the other messages,
+    /// The first occurrence of a key that was found in reach, and the others: the other messages,
     /// card texts and prompts in reach, in joined order, with one place in each.
     pub(crate) fn locate_all(
         &mut self,
         key: &CompiledKey,
         probe: &Probe,
-        reach: Reach,
+        reach: ScanReach,
     ) -> Option<(Location, Box<[Location]>)> {
         let folding = key.mode.folding;
         if let Probe::Pattern { pattern, word } = probe {
@@ -67,13 +67,13 @@ impl Texts<'_> {
             Probe::Never | Probe::Everything | Probe::Dynamic | Probe::Pattern { .. } => Vec::new(),
             Probe::Text { literal, word } => {
                 let words = word.then_some(self.words);
-                let find = |one: &Piece<'_>| {
+                let find = |one: &TextPiece<'_>| {
                     find_literal(one.text.as_str(), literal, words, folding, one.cut)
                 };
                 self.others(reach, &first, |one| Some(location(one.part, find(one)?)))
             }
             Probe::Regex { regex } => {
-                let find = |one: &Piece<'_>| regex.find(one.text()).span();
+                let find = |one: &TextPiece<'_>| regex.find(one.text()).span();
                 self.others(reach, &first, |one| Some(one.location(find(one)?)))
             }
         };
@@ -90,7 +90,7 @@ impl Texts<'_> {
         &mut self,
         (pattern, word, folding): Sought,
         places: Places,
-        reach: Reach,
+        reach: ScanReach,
     ) -> Option<Location> {
         if let Some(span) = self.newest_in_reach((pattern, word, folding), places, reach) {
             let at = places.newest - 1;
@@ -105,17 +105,17 @@ impl Texts<'_> {
         Some(raw_location(PartRef::Lore(*ix), text, folding, first.at))
     }
 
-    /// Where a pattern stands in card texts and prompts.
+    /// Where a pattern occurs in card texts and prompts.
     fn locate_fixed(
         &self,
         pattern: PatternId,
         word: bool,
         folding: Folding,
-        reach: Reach,
+        reach: ScanReach,
     ) -> impl Iterator<Item = Location> {
         let fixed = |part: &PartRef| matches!(part, PartRef::Card(_) | PartRef::Prompt(_));
         let parts = self.parts(reach).into_iter().filter(move |one| fixed(&one.part));
-        parts.filter_map(move |Piece { text, part, .. }| {
+        parts.filter_map(move |TextPiece { text, part, .. }| {
             let hit = if let Some(hits) = self.cache[folding.index()].get(text) {
                 *hits.get(pattern)?
             } else {
@@ -138,7 +138,7 @@ impl Texts<'_> {
         &mut self,
         (pattern, word, folding): Sought,
         places: Places,
-        reach: Reach,
+        reach: ScanReach,
         first: &Location,
     ) -> Vec<Location> {
         let length = self.transcript.messages.len();
@@ -168,18 +168,18 @@ impl Texts<'_> {
     /// The parts after the first place in which something is found, without lore.
     fn others(
         &self,
-        reach: Reach,
+        reach: ScanReach,
         first: &Location,
-        find: impl Fn(&Piece<'_>) -> Option<Location>,
+        find: impl Fn(&TextPiece<'_>) -> Option<Location>,
     ) -> Vec<Location> {
-        let parts = self.parts(Reach { lore: false, ..reach }).into_iter();
+        let parts = self.parts(ScanReach { lore: false, ..reach }).into_iter();
         let after = parts.skip_while(|one| one.part != first.part).skip(1);
         after.filter_map(|one| find(&one)).collect()
     }
 
     /// How far back the newest message with this key is; 0 is the newest message.
     pub(crate) fn distance(&mut self, key: &CompiledKey, probe: &Probe) -> Option<u32> {
-        let everywhere = Reach { messages: MOST_MESSAGES, ..Reach::default() };
+        let everywhere = ScanReach { messages: MOST_MESSAGES, ..ScanReach::default() };
         let PartRef::Message(index) = self.locate(key, probe, everywhere)?.part else {
             return None;
         };
@@ -207,7 +207,7 @@ impl Texts<'_> {
     }
 }
 
-/// Where a literal stands in a text from a byte on, after folding; whole words only if
+/// Where a literal occurs in a text from a byte on, after folding; whole words only if
 /// `words` say what they are.
 fn find_literal(
     text: &str,

@@ -1,4 +1,4 @@
-//! Where a key was found, and how reports tell it.
+//! Where a key was found, and how reports show it.
 
 use crate::{
     library::{EntryIx, Library},
@@ -46,7 +46,7 @@ pub(super) fn raw_location(
 }
 
 impl Location {
-    /// The place as reports tell it.
+    /// The place as reports show it.
     pub(crate) fn place(&self, library: &Library, turn: &Turn<'_>) -> MatchPlace {
         let (start, end) = (self.start as usize, self.end as usize);
         let source = match self.part {

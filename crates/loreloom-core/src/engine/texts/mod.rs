@@ -16,14 +16,14 @@ use std::{rc::Rc, sync::Arc};
 use rustc_hash::FxHashMap;
 
 use self::{
-    limit::Limits,
-    occurrence::{Link, Occurrence, Part, Places},
+    limit::LimitCache,
+    occurrence::{Link, Occurrence, Places, ScannedPart},
     reach::card_texts,
 };
 pub(crate) use self::{
     location::{Location, PartRef},
     occurrence::Occurrences,
-    reach::{Limit, Reach, card_bits},
+    reach::{Limit, ScanReach, card_bits},
 };
 use super::EngineInput;
 use crate::{
@@ -36,7 +36,7 @@ use crate::{
 type Sought = (PatternId, bool, Folding);
 
 /// A part of a turn's text that is in reach.
-struct Piece<'a> {
+struct TextPiece<'a> {
     text: &'a ScanText,
     /// Bytes at its beginning that are out of reach.
     cut: usize,
@@ -45,7 +45,7 @@ struct Piece<'a> {
     batch: Option<usize>,
 }
 
-impl Piece<'_> {
+impl TextPiece<'_> {
     /// What is in reach.
     fn text(&self) -> &str {
         self.text.as_str().get(self.cut..).unwrap_or_default()
@@ -68,7 +68,7 @@ pub(crate) struct ScanSource<'a> {
 }
 
 /// The parts of a turn's text.
-pub(crate) struct Texts<'a> {
+pub(crate) struct TurnTexts<'a> {
     library: &'a Library,
     active: &'a ActiveEntries,
     dialect: Dialect,
@@ -86,13 +86,13 @@ pub(crate) struct Texts<'a> {
     scanned: usize,
     /// Ranks touched since they were last taken.
     touched: Vec<u32>,
-    joined: FxHashMap<(Reach, usize), Rc<str>>,
+    joined: FxHashMap<(ScanReach, usize), Rc<str>>,
     /// What entries with a limit of their own ask for.
-    limits: Limits,
+    limits: LimitCache,
     too_slow: Vec<(EntryIx, Box<str>)>,
 }
 
-impl<'a> Texts<'a> {
+impl<'a> TurnTexts<'a> {
     pub(crate) fn new(
         input: &EngineInput<'a>,
         source: ScanSource<'a>,
@@ -119,7 +119,7 @@ impl<'a> Texts<'a> {
             scanned: 0,
             touched: Vec::new(),
             joined: FxHashMap::default(),
-            limits: Limits::default(),
+            limits: LimitCache::default(),
             too_slow: Vec::new(),
         };
         texts.scan_fixed_parts();
@@ -129,11 +129,11 @@ impl<'a> Texts<'a> {
     fn scan_fixed_parts(&mut self) {
         for at in 0..self.cards.len() {
             let text = self.cards[at].clone();
-            self.scan(&text, Part::Card(at));
+            self.scan(&text, ScannedPart::Card(at));
         }
         for at in 0..self.prompts.len() {
             let text = self.prompts[at].clone();
-            self.scan(&text, Part::Prompt);
+            self.scan(&text, ScannedPart::Prompt);
         }
     }
 
@@ -145,7 +145,7 @@ impl<'a> Texts<'a> {
         while self.scanned < wanted {
             let at = total - 1 - self.scanned;
             let text = &transcript.messages[at].scan;
-            self.scan(text, Part::Message(u32::try_from(at).unwrap_or(u32::MAX)));
+            self.scan(text, ScannedPart::Message(u32::try_from(at).unwrap_or(u32::MAX)));
             self.scanned += 1;
         }
     }
@@ -154,7 +154,7 @@ impl<'a> Texts<'a> {
     pub(crate) fn add_lore(&mut self, batch: Vec<(EntryIx, Arc<str>)>) {
         for (ix, text) in batch {
             let text = ScanText::new(text);
-            self.scan(&text, Part::Lore(u32::try_from(self.lore.len()).unwrap_or(u32::MAX)));
+            self.scan(&text, ScannedPart::Lore(u32::try_from(self.lore.len()).unwrap_or(u32::MAX)));
             self.lore.push((text, ix));
         }
         self.batches.push(self.lore.len());
@@ -185,7 +185,7 @@ impl<'a> Texts<'a> {
         std::mem::take(&mut self.too_slow)
     }
 
-    fn scan(&mut self, text: &ScanText, part: Part) {
+    fn scan(&mut self, text: &ScanText, part: ScannedPart) {
         if text.as_str().is_empty() {
             return;
         }
@@ -219,7 +219,7 @@ impl<'a> Texts<'a> {
         ix: EntryIx,
         key: &CompiledKey,
         probe: &Probe,
-        reach: Reach,
+        reach: ScanReach,
     ) -> bool {
         match probe {
             Probe::Never | Probe::Dynamic => false,
@@ -253,19 +253,19 @@ impl<'a> Texts<'a> {
         }
     }
 
-    fn in_reach(&mut self, sought: Sought, places: Places, reach: Reach) -> bool {
+    fn in_reach(&mut self, sought: Sought, places: Places, reach: ScanReach) -> bool {
         self.newest_in_reach(sought, places, reach).is_some()
             || places.cards & reach.cards != 0
             || (places.prompts && reach.prompts)
             || (places.lore > 0 && reach.lore)
     }
 
-    /// Where a pattern stands in the newest message that holds it, if that is in reach.
+    /// Where a pattern occurs in the newest message that holds it, if that is in reach.
     fn newest_in_reach(
         &mut self,
         sought: Sought,
         places: Places,
-        reach: Reach,
+        reach: ScanReach,
     ) -> Option<(u32, u32)> {
         let distance = self.transcript.messages.len().saturating_sub(places.newest as usize);
         if places.newest == 0 || distance >= reach.messages as usize {
@@ -290,14 +290,14 @@ impl<'a> Texts<'a> {
     }
 
     /// The parts in reach, in the order they are joined.
-    fn parts(&self, reach: Reach) -> Vec<Piece<'_>> {
-        let plain = |text, part| Piece { text, cut: 0, part, batch: None };
+    fn parts(&self, reach: ScanReach) -> Vec<TextPiece<'_>> {
+        let plain = |text, part| TextPiece { text, cut: 0, part, batch: None };
         let messages = self.transcript.messages.iter().enumerate().rev().take(self.slots());
         let messages = (1..=reach.messages.min(MOST_MESSAGES)).zip(messages);
         let messages = messages.map(|(number, (at, message))| {
             let at = u32::try_from(at).unwrap_or(u32::MAX);
             let cut = if number == reach.messages { reach.cut as usize } else { 0 };
-            Piece { cut, ..plain(&message.scan, PartRef::Message(at)) }
+            TextPiece { cut, ..plain(&message.scan, PartRef::Message(at)) }
         });
         let filled = |(_, text): &(u32, &ScanText)| !text.as_str().is_empty();
         let cards = (0_u32..).zip(&self.cards).filter(filled);
@@ -307,14 +307,14 @@ impl<'a> Texts<'a> {
         let prompts = prompts.map(|(at, text)| plain(text, PartRef::Prompt(at)));
         let lore = self.lore.iter().enumerate().filter(|_| reach.lore).map(|(at, (text, ix))| {
             let batch = self.batches.partition_point(|&end| end <= at);
-            Piece { batch: Some(batch), ..plain(text, PartRef::Lore(*ix)) }
+            TextPiece { batch: Some(batch), ..plain(text, PartRef::Lore(*ix)) }
         });
         messages.chain(cards).chain(prompts).chain(lore).collect()
     }
 
     /// The joined text, as regular expressions see it: U+0001 before each part, the texts
     /// of one batch of lore joined by line ends only.
-    fn join(&mut self, reach: Reach) -> Rc<str> {
+    fn join(&mut self, reach: ScanReach) -> Rc<str> {
         let key = (reach, self.lore.len());
         if let Some(joined) = self.joined.get(&key) {
             return Rc::clone(joined);
@@ -327,7 +327,7 @@ impl<'a> Texts<'a> {
         }
         let mut last_batch = None;
         for (at, piece) in self.parts(reach).into_iter().enumerate() {
-            let Piece { part, batch, .. } = piece;
+            let TextPiece { part, batch, .. } = piece;
             let same_batch = batch.is_some() && batch == last_batch;
             let first = at == 0 && (!opened || matches!(part, PartRef::Message(_)));
             out.push_str(match (first, same_batch) {

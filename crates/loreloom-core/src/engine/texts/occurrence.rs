@@ -7,7 +7,7 @@ use crate::scan::{Folding, PatternId};
 /// What was found this turn, by folding.
 pub(crate) type Occurrences = [FxHashMap<PatternId, Occurrence>; Folding::ALL.len()];
 
-/// Where a pattern occurs. The word half holds only occurrences that stand alone as words.
+/// Where a pattern occurs. The word half holds only occurrences that are whole words.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Occurrence {
     pub(super) any: Places,
@@ -22,10 +22,10 @@ pub(super) struct Places {
     pub(super) in_newest: (u32, u32),
     pub(super) cards: u8,
     pub(super) prompts: bool,
-    /// One more than the place in `Texts::chain` of the oldest message before that one; 0 is
+    /// One more than the place in `TurnTexts::chain` of the oldest message before that one; 0 is
     /// none.
     pub(super) older: u32,
-    /// One more than the place in `Texts::chain` of the last lore text; 0 is none.
+    /// One more than the place in `TurnTexts::chain` of the last lore text; 0 is none.
     pub(super) lore: u32,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Link {
 
 /// A part that is being scanned.
 #[derive(Clone, Copy)]
-pub(super) enum Part {
+pub(super) enum ScannedPart {
     Message(u32),
     Card(usize),
     Prompt,
@@ -48,20 +48,20 @@ pub(super) enum Part {
 }
 
 impl Places {
-    pub(super) fn add(&mut self, part: Part, at: (u32, u32), chain: &mut Vec<Link>) {
+    pub(super) fn add(&mut self, part: ScannedPart, at: (u32, u32), chain: &mut Vec<Link>) {
         match part {
             // Messages are scanned from the newest, so this is an older one.
-            Part::Message(text) if text < self.newest => {
+            ScannedPart::Message(text) if text < self.newest => {
                 chain.push(Link { text, at, before: self.older });
                 self.older = u32::try_from(chain.len()).unwrap_or(u32::MAX);
             }
-            Part::Message(index) => {
+            ScannedPart::Message(index) => {
                 self.newest = index + 1;
                 self.in_newest = at;
             }
-            Part::Card(at) => self.cards |= 1 << at,
-            Part::Prompt => self.prompts = true,
-            Part::Lore(text) => {
+            ScannedPart::Card(at) => self.cards |= 1 << at,
+            ScannedPart::Prompt => self.prompts = true,
+            ScannedPart::Lore(text) => {
                 chain.push(Link { text, at, before: self.lore });
                 self.lore = u32::try_from(chain.len()).unwrap_or(u32::MAX);
             }

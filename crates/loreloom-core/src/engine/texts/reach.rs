@@ -4,7 +4,7 @@ use crate::{book::MatchSources, turn::CardTexts};
 
 /// What an entry's keys are looked for in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Reach {
+pub(crate) struct ScanReach {
     /// Messages, from the newest.
     pub(crate) messages: u32,
     /// Bytes at the beginning of the oldest of them that are out of reach.

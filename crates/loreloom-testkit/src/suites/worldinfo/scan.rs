@@ -371,7 +371,7 @@ fn role_number(role: Role) -> u32 {
 
 /// Entries of one depth and role form a group. One without a depth joins the group of
 /// depth 4 if that is there already, else it opens its own.
-fn depth_groups(library: &Library, placed: &[worldinfo::Placed<'_>]) -> Vec<Value> {
+fn depth_groups(library: &Library, placed: &[worldinfo::PlacedEntry<'_>]) -> Vec<Value> {
     let mut groups: Vec<(Option<Depth>, bool, Role, Vec<&str>)> = Vec::new();
     // The walk went from the highest order down; the placed list reads the other way.
     for one in placed.iter().rev() {
@@ -398,7 +398,7 @@ fn depth_groups(library: &Library, placed: &[worldinfo::Placed<'_>]) -> Vec<Valu
         .collect()
 }
 
-fn outlets(placed: &[worldinfo::Placed<'_>]) -> Value {
+fn outlets(placed: &[worldinfo::PlacedEntry<'_>]) -> Value {
     let mut outlets = Map::new();
     for one in placed {
         if let Place::Outlet(name) = &one.place {
