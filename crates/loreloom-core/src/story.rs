@@ -267,7 +267,7 @@ mod tests {
         story.say(Message::new(Role::User, None, "The tower and the bell"));
         let turn = story.weave();
         let tokens: Vec<Tokens> = turn.injections().iter().map(|one| one.tokens).collect();
-        assert_eq!(tokens, [Tokens(6), Tokens(3)]);
+        assert_eq!(tokens, [Tokens(3), Tokens(5)]);
         assert_eq!(turn.decision().report.facts.tokenizer, "words");
     }
 }
