@@ -161,6 +161,8 @@ test('the keyboard alone reaches prompt, verdicts, lore and help', async ({ page
   await expect(page.getByRole('dialog')).toBeVisible();
   await axe(page);
   await page.keyboard.press('Escape');
+  // The page listens to keys again once the dialog has closed.
+  await expect(page.getByRole('dialog')).toBeHidden();
   await page.keyboard.press('Control+k');
   await page.getByRole('combobox').fill('saltmere');
   await expect(page.getByRole('option', { name: /Entry/ }).first()).toBeVisible();

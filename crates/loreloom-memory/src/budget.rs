@@ -1,4 +1,4 @@
-//! Sharing out the prompt between tiers: by turn, by total, by demand.
+//! Budgets of the tiers: by kind of turn, from a total, by demand.
 
 use loreloom_core::units::Tokens;
 
@@ -8,19 +8,19 @@ use crate::{
     turn::TurnKind,
 };
 
-/// Budgets move in steps of this many tokens, and none is smaller.
+/// Budgets are multiples of this many tokens, and none is smaller.
 const STEP: u32 = 50;
 
-/// The five budgets that follow the kind of turn.
+/// The five budgets that depend on the kind of turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnBudgets {
     /// Long-term memories.
     pub longterm: Tokens,
     /// Session memories.
     pub session: Tokens,
-    /// Scenes that are over.
+    /// Past scenes.
     pub scenes: Tokens,
-    /// Open threads.
+    /// Open arcs.
     pub arcs: Tokens,
     /// Profiles.
     pub profiles: Tokens,
@@ -54,7 +54,7 @@ impl From<&Budgets> for TurnBudgets {
     }
 }
 
-/// Shifts weight between tiers by the kind of turn; the sum never grows by more than rounding.
+/// Shifts budgets between tiers by the kind of turn. The sum grows by rounding at most.
 pub fn adapt(base: TurnBudgets, turn: TurnKind) -> TurnBudgets {
     let factors = match turn {
         TurnKind::Dialogue => [1.2, 0.8, 0.7, 1.0, 1.2],
@@ -125,7 +125,7 @@ impl Budgets {
         }
     }
 
-    /// Shares out one total by fixed parts, each to the nearest step and at least one step.
+    /// Divides one total by fixed shares, each rounded to a step and at least one step.
     #[must_use]
     pub fn of_total(total: Tokens) -> Self {
         let shares = [16, 13, 10, 13, 18, 13, 8, 6, 6];
@@ -133,9 +133,8 @@ impl Budgets {
         Self::default().with_tiers(shares.map(part))
     }
 
-    /// Grows budgets to what was wanted (`demand`, where known) with some headroom, never
-    /// below the defaults. In simple mode the sum stays what it was, and tiers share it in
-    /// proportion to what they want.
+    /// Grows budgets to the known `demand` with some headroom, never below the defaults. In simple
+    /// mode the sum stays the same, and tiers share it in proportion to their demand.
     #[must_use]
     pub fn tuned(self, demand: [Option<Tokens>; 9], mode: SettingsMode) -> Self {
         const HEADROOM: f64 = 1.15;
@@ -159,8 +158,8 @@ fn to_step(value: f64) -> u32 {
     round(value / f64::from(STEP)) * STEP
 }
 
-/// Shares `total` in proportion to `wanted`, in whole steps, at least one each; what is
-/// left after rounding down goes to those that lost most by it.
+/// Divides `total` in proportion to `wanted`, in whole steps, at least one each. The rest after
+/// rounding down goes to those that lost most.
 fn share_out(wanted: [u32; 9], total: u32) -> [u32; 9] {
     let sum: u32 = wanted.iter().sum();
     let ideal = wanted.map(|want| f64::from(want) * f64::from(total) / f64::from(sum.max(1)));

@@ -1,4 +1,4 @@
-//! Recognising statements that say something is no longer as it was.
+//! Recognises statements about a change.
 
 use std::sync::LazyLock;
 
@@ -30,7 +30,7 @@ fn compile(phrases: &[&str]) -> RegexSet {
     RegexSet::new(phrases.iter().map(whole)).expect("literal patterns are valid")
 }
 
-/// Whether a statement says that something changed.
+/// Whether a statement is about a change.
 pub fn marks_change(text: &str) -> bool {
     CHANGE.is_match(text)
 }

@@ -1,9 +1,7 @@
-//! Running a pass against a real model: the only place in memory that awaits.
+//! Runs a pass against a real model.
 //!
-//! The answers belong to the caller. It can store them after a failure and call again
-//! later: the pass goes on where it stopped, and no question is asked twice.
-
-use loreloom_core::{chat::Role, prompt::PromptMessage};
+//! The answers belong to the caller, who can store them after a failure and call again later. The
+//! pass then continues where it stopped, and no question is asked twice.
 
 use crate::{
     pass::{Answers, ModelQuestion, Need, Purpose, Script},
@@ -11,7 +9,7 @@ use crate::{
 };
 use loreloom_ports::{ChatModel, ChatReply, ChatRequest, Embedder, ModelError};
 
-/// A pass could not be finished. Nothing has been written, and the answers so far hold.
+/// A pass failed. Nothing was written, and the answers so far stay valid.
 #[derive(Debug, thiserror::Error)]
 #[error("the model gave no answer for {purpose:?}")]
 pub struct DriveError {
@@ -22,10 +20,10 @@ pub struct DriveError {
     pub source: ModelError,
 }
 
-/// Runs a pass to its end, getting it what it needs.
+/// Runs a pass to its end and gets it what it needs.
 ///
-/// A question that a pass can do without stays unanswered if the model fails. Without an
-/// embedder, or if it fails, texts are compared by their words.
+/// If the model fails, an optional question stays unanswered. If there is no embedder or it fails,
+/// texts are compared by their words.
 pub async fn drive<T>(
     pass: impl Fn(&mut Script<'_>) -> Result<T, Need>,
     answers: &mut Answers,
@@ -53,9 +51,11 @@ pub async fn drive<T>(
     }
 }
 
-/// Asks, with the form of the answer where it has one and the model's server knows forms.
+/// Asks with the JSON schema of the answer, if there is one. Asks again without it if the server
+/// refuses schemas.
 async fn answer(question: &ModelQuestion, model: &dyn ChatModel) -> Result<ChatReply, ModelError> {
-    let asked = request(question);
+    let schema = (question.purpose == Purpose::Together).then(together::schema);
+    let asked = question.request(schema);
     match model.complete(&asked).await {
         Err(ModelError::Refused { status, .. })
             if asked.schema.is_some() && (400..500).contains(&status) =>
@@ -66,20 +66,7 @@ async fn answer(question: &ModelQuestion, model: &dyn ChatModel) -> Result<ChatR
     }
 }
 
-fn request(question: &ModelQuestion) -> ChatRequest {
-    ChatRequest {
-        messages: vec![PromptMessage {
-            role: Role::User,
-            name: None,
-            content: question.prompt.clone().into(),
-        }],
-        max_tokens: Some(question.max_tokens),
-        temperature: Some(0.0),
-        schema: (question.purpose == Purpose::Together).then(together::schema),
-    }
-}
-
-/// Notes the vectors of these texts, or that they have none.
+/// Stores the vectors of these texts, or that they have none.
 async fn embed(texts: &[String], answers: &mut Answers, embedder: Option<&dyn Embedder>) {
     let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
     let vectors = match embedder {

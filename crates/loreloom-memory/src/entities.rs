@@ -1,4 +1,4 @@
-//! The registry of names: finding, linking and merging entities.
+//! The registry of entities: find, link and merge them.
 
 use crate::{
     ids::Ids,
@@ -12,15 +12,15 @@ fn folded(name: &str) -> String {
     name.trim().to_lowercase().replace(['\u{2019}', '\u{2018}', '\u{02BC}'], "'")
 }
 
-/// The entity of this name or alias.
+/// The entity with this name or alias.
 pub fn find(registry: &[Entity], name: &str) -> Option<usize> {
     let wanted = folded(name);
     registry.iter().position(|entity| entity.names().any(|known| folded(known) == wanted))
 }
 
-/// Notes the entities a memory names, given as `Name` or `Name/kind`, and returns their ids.
-/// Unknown names become new entities, new spellings become aliases; a known kind is kept. A
-/// name given twice is answered twice.
+/// Registers the entities of a memory, given as `Name` or `Name/kind`, and returns their ids.
+/// Unknown names become new entities, new spellings become aliases, and a known kind stays. A name
+/// given twice is returned twice.
 pub fn resolve(
     registry: &mut Vec<Entity>,
     memory: &MemoryId,
@@ -70,9 +70,8 @@ pub fn seed(registry: &mut Vec<Entity>, name: &str, ids: &mut Ids) {
     }
 }
 
-/// Brings registry and memories into agreement: links follow the names in the text and the
-/// ids a memory already lists; links to memories that are gone, and entities without any
-/// memory, are removed.
+/// Updates the links between registry and memories from the names in the texts and the ids of the
+/// memories. Removes links to missing memories, and entities without memories.
 pub fn reconcile(registry: &mut Vec<Entity>, memories: &mut [Memory]) {
     for entity in registry.iter_mut() {
         entity.memory_ids.retain(|id| memories.iter().any(|memory| memory.id == *id));
@@ -82,7 +81,7 @@ pub fn reconcile(registry: &mut Vec<Entity>, memories: &mut [Memory]) {
             }
         }
         let linked = || memories.iter().filter(|memory| entity.memory_ids.contains(&memory.id));
-        // Positions where known; imported memories may have nothing but a time.
+        // Imported memories may have a time but no position.
         let seen = linked()
             .filter_map(Memory::position)
             .max()
@@ -113,8 +112,8 @@ pub(crate) fn names_entity(text: &str, entity: &Entity) -> bool {
     })
 }
 
-/// Merges the entity called `source` into the one called `target`. Without a target the
-/// source is renamed; its old name stays as an alias either way.
+/// Merges the entity `source` into the entity `target`. Without a target the source is renamed. The
+/// old name stays as an alias either way.
 pub fn merge(registry: &mut Vec<Entity>, memories: &mut [Memory], source: &str, target: &str) {
     let Some(from) = find(registry, source) else { return };
     let Some(into) = find(registry, target) else {

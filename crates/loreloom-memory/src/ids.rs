@@ -1,7 +1,7 @@
 //! Ids for what a pass creates.
 
-/// Hands out ids from a seed: the same seed gives the same ids, so that a pass can be run
-/// again from its answers and a retried job creates nothing twice.
+/// Creates ids from a seed. The same seed gives the same ids, so a pass can run again from its
+/// answers, and a retried job creates nothing twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ids {
     seed: String,

@@ -1,23 +1,31 @@
-//! Loreloom's memory: what a story remembers, and what of it a prompt gets.
+//! Loreloom's memory: what a story remembers, and which memories go into a prompt.
 //!
-//! Decisions are pure: a pass is a function of its input and of the answers it has been given
-//! ([`pass`]). Stores, models and the clock are reached through the traits of `loreloom-ports`.
+//! [`service`] has what the rest of the program calls. [`tiers`] extract memories with a model,
+//! [`event`] stores them so that every branch has its own, [`inject`] fills the prompt, and
+//! [`recall`] finds earlier messages without a model. Decisions are pure functions; stores,
+//! models and the clock are traits of `loreloom-ports`.
 //!
 //! ```
-//! use loreloom_memory::{pass::{Answers, Need, Script}, rules::Rules, tiers::continuity};
+//! use loreloom_core::{chat::{Message, Path, Role}, ids::ChatId};
+//! use loreloom_memory::recall::{Passage, PassageIndex, RecallQuery, Weights, lines};
 //!
-//! let check = |answers: &Answers| {
-//!     let facts = ["Odo is dead."];
-//!     continuity::run(&facts, "Odo waves.", false, &Rules::default(), &mut Script::new(answers))
-//! };
-//! // Nothing has been answered yet: the pass says what it needs.
-//! let mut answers = Answers::default();
-//! let Err(Need::Reply(question)) = check(&answers) else { return };
-//! assert!(question.prompt.contains("Odo is dead."));
-//! // With the model's reply it runs to its end.
-//! answers.replies.push(Some("- Odo is dead but waves.".to_owned()));
-//! let found = check(&answers).map(|outcome| outcome.contradictions);
-//! assert_eq!(found, Ok(vec!["Odo is dead but waves.".to_owned()]));
+//! let texts = [
+//!     "I hid the silver whistle in the bell tower.",
+//!     "Gulls circle.",
+//!     "It rains.",
+//!     "Bread is cheap.",
+//!     "Where is the whistle?",
+//! ];
+//! let message = |text| Message::new(Role::User, Some("Mara"), text);
+//! let path = Path::of(ChatId::from("harbour"), texts.map(message));
+//! let mut index = PassageIndex::new([]);
+//! for text in texts {
+//!     index.push(Passage { speaker: Some("Mara"), text, stretch: 0 }, None);
+//! }
+//! // Only the last two messages are in the prompt. In a short story little stands out.
+//! let query = RecallQuery { least: 1.0, ..RecallQuery::new(path.items(), 3) };
+//! let hits = index.recall(query, &Weights::default(), None);
+//! assert_eq!(lines(&hits, path.items()), [format!("Mara: {}", texts[0])]);
 //! ```
 
 pub mod budget;

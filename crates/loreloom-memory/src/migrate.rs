@@ -1,7 +1,7 @@
-//! Bringing Smart Memory's stored data up to its current schema, step by step.
+//! Migrates Smart Memory's data to its current schema, step by step.
 //!
-//! Steps work on raw JSON so that nothing we do not know is lost. A container that is
-//! already current is returned untouched; one from the future is refused.
+//! Steps work on raw JSON, so unknown fields are kept. A current container is returned unchanged; a
+//! newer one is refused.
 
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,7 @@ pub enum MigrateError {
         /// What was found.
         found: String,
     },
-    /// Its version is no number.
+    /// Its version is not a number.
     #[error("`schema_version` must be a whole number, found {found}")]
     Version {
         /// What was found.
@@ -31,7 +31,7 @@ pub enum MigrateError {
         /// What was found.
         found: u64,
     },
-    /// A list of memories is something else.
+    /// A list of memories has another type.
     #[error("`{field}` must be a list of objects, found {found}")]
     Memories {
         /// The field.
@@ -101,7 +101,7 @@ fn migrate(container: Value, ids: &mut Ids, step: Step) -> Result<Value, Migrate
     Ok(Value::Object(fields))
 }
 
-/// Adds a field that is not there yet; existing values stay.
+/// Adds a missing field. Existing values stay.
 fn add(fields: &mut Map<String, Value>, name: &str, value: Value) {
     fields.entry(name).or_insert(value);
 }
@@ -155,7 +155,8 @@ fn add_confidence(fields: &mut Map<String, Value>, list: &'static str) -> Result
     })
 }
 
-/// Old profiles were one for the chat, not one for each character, and are derived anyway.
+/// Old profiles were one for the whole chat. They are dropped, because profiles are written again
+/// anyway.
 fn drop_flat_profiles(fields: &mut Map<String, Value>) {
     let is_flat = fields.get("profiles").and_then(Value::as_object).is_some_and(|profiles| {
         ["character_state", "world_state", "relationship_matrix"]

@@ -1,8 +1,8 @@
-//! Two classes of models, and what each may be trusted with.
+//! Two profiles of models, and what each can do.
 
 use serde::{Deserialize, Serialize};
 
-/// How able the model is that does memory's work.
+/// How capable the model is that does memory's work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelProfile {
@@ -13,7 +13,7 @@ pub enum ModelProfile {
     B,
 }
 
-/// From which similarity on two texts say the same, or speak of the same.
+/// From which similarity on two texts mean the same, or are about the same thing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
     /// The same, in memories of one kind.
@@ -25,7 +25,7 @@ pub struct Thresholds {
 }
 
 impl ModelProfile {
-    /// The class of a generation source; `chosen` wins.
+    /// The profile of a generation source; `chosen` wins.
     pub fn of(source: &str, chosen: Option<Self>) -> Self {
         chosen.unwrap_or(match source {
             "ollama" | "webllm" => Self::A,
@@ -41,7 +41,7 @@ impl ModelProfile {
         }
     }
 
-    /// Most new memories of one kind in one pass.
+    /// The most new memories of one kind in one pass.
     pub fn new_per_kind(self) -> usize {
         match self {
             Self::A => 2,
@@ -73,7 +73,7 @@ impl ModelProfile {
         }
     }
 
-    /// Whether the model is asked for trigger words without being told to.
+    /// Whether the model is asked for trigger words by default.
     pub fn asks_for_triggers(self) -> bool {
         self == Self::B
     }
@@ -83,7 +83,7 @@ impl ModelProfile {
         self == Self::B
     }
 
-    /// Whether it keeps to a form well enough to be asked for several tiers at once.
+    /// Whether it can answer for several tiers at once in JSON.
     pub fn answers_in_form(self) -> bool {
         self == Self::B
     }

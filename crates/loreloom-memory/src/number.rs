@@ -1,4 +1,4 @@
-//! Conversions between whole and real numbers, in one place so that each is justified once.
+//! Conversions between whole and real numbers, each justified once.
 
 /// `count` as a real number.
 #[expect(clippy::cast_precision_loss, reason = "counts of words and messages are far below 2^52")]

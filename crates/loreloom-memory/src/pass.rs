@@ -1,17 +1,35 @@
-//! How a pass talks to the outside world without doing so itself.
+//! How a pass gets answers from a model without calling one.
 //!
-//! A pass is a pure function of its input and the [`Answers`] collected so far. It is
-//! written top to bottom; where it needs an answer that is not there yet it stops with a
-//! [`Need`], and whoever runs it gets the answer and runs it again from the start. Running
-//! again costs microseconds beside a model call, and buys much: no state machine to keep
-//! in step, answers that can be stored with the job so that a crash loses no call, and
-//! tests that only list replies.
+//! A pass is a pure function of its input and the [`Answers`] so far. If an answer is missing, it
+//! stops with a [`Need`]. The caller gets the answer and runs the pass again from the start. That
+//! costs microseconds beside a model call, and it needs no state machine. Answers can be stored
+//! with a job, so a crash loses no call, and tests only list replies.
+//!
+//! ```
+//! use loreloom_memory::{pass::{Answers, Need, Script}, rules::Rules, tiers::continuity};
+//!
+//! let check = |answers: &Answers| {
+//!     let facts = ["Odo is dead."];
+//!     continuity::run(&facts, "Odo waves.", false, &Rules::default(), &mut Script::new(answers))
+//! };
+//! // Without an answer the pass says what it needs.
+//! let mut answers = Answers::default();
+//! let Err(Need::Reply(question)) = check(&answers) else { return };
+//! assert!(question.prompt.contains("Odo is dead."));
+//! // With the model's reply it runs to its end.
+//! answers.replies.push(Some("- Odo is dead but waves.".to_owned()));
+//! let found = check(&answers).map(|outcome| outcome.contradictions);
+//! assert_eq!(found, Ok(vec!["Odo is dead but waves.".to_owned()]));
+//! ```
 
+use loreloom_core::{chat::Role, prompt::PromptMessage};
+use loreloom_ports::ChatRequest;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::similarity::Vectors;
 
-/// What a question is for: names it in logs, and says what a missing answer means.
+/// What a question is for. It names the question in logs and decides what a missing answer means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// Long-term memories.
@@ -24,9 +42,9 @@ pub enum Purpose {
     Relationships,
     /// Session memories.
     Session,
-    /// Threads.
+    /// Arcs.
     Arcs,
-    /// How a thread ended.
+    /// How an arc ended.
     ArcSummary,
     /// Whether a scene ended.
     SceneBreak,
@@ -40,7 +58,7 @@ pub enum Purpose {
     Compaction,
     /// Merging memories.
     Consolidation,
-    /// A character's standing.
+    /// A character's profile.
     Profile,
     /// A character's history.
     Canon,
@@ -55,8 +73,8 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Whether a pass can go on without an answer. A pass that cannot is abandoned by its
-    /// driver with nothing written, and tried again later.
+    /// Whether a pass can continue without an answer. A pass that cannot is stopped, nothing is
+    /// written, and it is tried again later.
     pub fn is_optional(self) -> bool {
         match self {
             Self::Update
@@ -93,7 +111,20 @@ pub struct ModelQuestion {
     pub max_tokens: u32,
 }
 
-/// What a pass needs before it can go on.
+impl ModelQuestion {
+    /// As a request to a model, with the JSON schema of the reply if there is one.
+    pub(crate) fn request(&self, schema: Option<Value>) -> ChatRequest {
+        let content = self.prompt.clone().into();
+        ChatRequest {
+            messages: vec![PromptMessage { role: Role::User, name: None, content }],
+            max_tokens: Some(self.max_tokens),
+            temperature: Some(0.0),
+            schema,
+        }
+    }
+}
+
+/// What a pass needs before it can continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Need {
     /// A model's reply.
@@ -102,16 +133,16 @@ pub enum Need {
     Vectors(Vec<String>),
 }
 
-/// What a pass has been told so far. A job stores it to go on after a crash.
+/// The answers so far. A job stores them to continue after a crash.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answers {
-    /// Replies in the order of the questions; `None` where the model gave none.
+    /// Replies in the order of the questions; `None` if the model gave none.
     pub replies: Vec<Option<String>>,
     /// Vectors of texts.
     pub vectors: Vectors,
 }
 
-/// A reader of answers: each run of a pass starts with a new one.
+/// Reads answers. Each run of a pass starts with a new script.
 #[derive(Debug)]
 pub struct Script<'answers> {
     answers: &'answers Answers,
@@ -133,7 +164,7 @@ impl<'answers> Script<'answers> {
         Ok(reply.as_deref())
     }
 
-    /// The vectors known, once those of `texts` have been asked for.
+    /// The known vectors, which include those of `texts`.
     pub fn vectors<'text>(
         &self,
         texts: impl IntoIterator<Item = &'text str>,
@@ -142,13 +173,13 @@ impl<'answers> Script<'answers> {
         if missing.is_empty() { Ok(&self.answers.vectors) } else { Err(Need::Vectors(missing)) }
     }
 
-    /// How many replies have been read.
+    /// How many replies were read.
     pub fn used(&self) -> usize {
         self.used
     }
 }
 
-/// Whether a reply says that there is nothing to say.
+/// Whether a reply is `NONE`.
 pub(crate) fn is_none(reply: &str) -> bool {
     reply.trim().trim_end_matches('.').eq_ignore_ascii_case("none")
 }

@@ -1,9 +1,8 @@
-//! Who was there, as far as speaking tells.
+//! Which characters were present, judged by who speaks.
 //!
-//! A prompt of one character must not hold what was said behind its back. Nothing in a chat
-//! names the people present, but a character that is there speaks now and then: where it
-//! stays silent for long while others talk, it is taken to be away. In a chat with only one
-//! character that character hears everything.
+//! The prompt of a character must not contain what it did not hear. A chat does not list who is
+//! present, but a present character speaks now and then. If it stays silent for long while others
+//! talk, it counts as away. In a chat with only one character, that character hears everything.
 
 use loreloom_core::{
     chat::{PathItem, Role},
@@ -13,9 +12,9 @@ use rustc_hash::FxHashSet;
 
 use crate::text::contains_word;
 
-/// The longest silence of somebody who is there, for each character of the chat.
+/// The longest silence of a present character, times the number of characters.
 const SILENCE: usize = 4;
-/// Whether two names are one person's: the same, or one a part of the other.
+/// Whether two names mean one person: they are equal, or one is part of the other.
 pub fn is_same_person(a: &str, b: &str) -> bool {
     let (a, b) = (a.trim(), b.trim());
     !a.is_empty() && !b.is_empty() && (contains_word(a, b) || contains_word(b, a))
@@ -33,7 +32,7 @@ pub fn characters(path: &[PathItem]) -> Vec<&str> {
     names
 }
 
-/// Which messages of a path a character was there for.
+/// Which messages of a path a character heard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Presence {
     /// One flag for each message; `None` if it heard them all.
@@ -42,13 +41,13 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// What this character, who is about to speak, was there for.
+    /// What this character heard; it is about to speak.
     pub fn of(path: &[PathItem], name: &str) -> Self {
         let cast = characters(path);
         let (own, others): (Vec<&str>, Vec<&str>) =
             cast.into_iter().partition(|speaker| is_same_person(speaker, name));
         let others = others.len();
-        // With nobody else to talk to, all is said to it.
+        // A single character hears everything.
         if others == 0 || name.trim().is_empty() {
             return Self::default();
         }
@@ -67,7 +66,7 @@ impl Presence {
             if gap.len() <= longest {
                 gap.fill(true);
             } else if let Some(answered) = gap.last_mut() {
-                // It hears what it answers, whatever was said before.
+                // It hears the message it answers.
                 *answered = true;
             }
             if let Some(own) = heard.get_mut(turn) {
@@ -80,24 +79,23 @@ impl Presence {
         Self { heard: Some(heard), missed }
     }
 
-    /// Whether it was there for the message at this place.
+    /// Whether it heard the message at this place.
     pub fn hears(&self, at: usize) -> bool {
         self.heard.as_ref().is_none_or(|heard| heard.get(at).copied().unwrap_or(true))
     }
 
-    /// Whether it was away for any of these messages. Messages of other paths and chats are
-    /// no evidence.
+    /// Whether it missed any of these messages. Messages of other paths and chats do not count.
     pub fn missed_any(&self, messages: &[MessageId]) -> bool {
         !self.missed.is_empty() && messages.iter().any(|id| self.missed.contains(id))
     }
 
-    /// Whether it was away for most of these messages.
+    /// Whether it missed most of these messages.
     pub fn missed_most(&self, messages: &[MessageId]) -> bool {
         let missed = messages.iter().filter(|id| self.missed.contains(id)).count();
         missed * 2 > messages.len()
     }
 
-    /// Whether it was there all the time.
+    /// Whether it heard everything.
     pub fn is_complete(&self) -> bool {
         self.missed.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Welcoming a reader back: how long they were away, and what happened before.
+//! Recaps: how long a reader was away, and what happened before.
 
 use loreloom_core::chat::PathItem;
 
@@ -20,7 +20,7 @@ pub fn away_hours(
     if hours >= u64::from(threshold) { hours } else { 0 }
 }
 
-/// The question for a recap of the newest messages.
+/// Asks for a recap of the newest messages.
 pub fn prompt_for(messages: &[PathItem], summary: Option<&str>) -> ModelQuestion {
     let before = summary.map(|text| format!("The story so far:\n{text}\n\n")).unwrap_or_default();
     ModelQuestion {
@@ -36,7 +36,7 @@ pub fn prompt_for(messages: &[PathItem], summary: Option<&str>) -> ModelQuestion
     }
 }
 
-/// A recap, if the model has one to give.
+/// A recap; `None` if the model answers nothing.
 pub fn run(
     messages: &[PathItem],
     summary: Option<&str>,

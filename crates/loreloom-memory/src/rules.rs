@@ -1,20 +1,20 @@
-//! Where Loreloom and Smart Memory decide differently: one value for each such decision.
+//! The decisions in which Loreloom and Smart Memory differ.
 //!
-//! [`Rules::default`] is ours; [`Rules::smart_memory_1_8`] is what the peer was seen to do,
-//! used by the recorded cases and by people who move over. Defects that lose or leak data
+//! [`Rules::default`] is ours. [`Rules::smart_memory_1_8`] is the recorded behaviour of Smart
+//! Memory, for the recorded cases and for people who move over. Its defects that lose or leak data
 //! are not rules and cannot be turned on.
 
 use serde::{Deserialize, Serialize};
 
 use crate::text::TextRules;
 
-/// What becomes of memories that a consolidation merged.
+/// What happens to memories that a consolidation merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Merged {
-    /// They stay, retired, linked to what replaced them.
+    /// They are retired and linked to their replacement.
     Retired,
-    /// They are gone.
+    /// They are deleted.
     Overwritten,
 }
 
@@ -33,54 +33,54 @@ pub enum UnifiedScope {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
-    /// Retire a memory that so many passes did not confirm.
+    /// Retire a memory after this many passes without confirmation.
     pub retire_unconfirmed_after: Option<u32>,
-    /// What becomes of merged memories.
+    /// What happens to merged memories.
     pub merged: Merged,
-    /// Keep memories that lost their place, retired.
+    /// Keep memories that lost their place as retired ones.
     pub keep_evicted: bool,
-    /// Keep knowledge that the model retired, for history.
+    /// Keep insights that the model retired.
     pub keep_retired_insights: bool,
-    /// Most retired memories of a tier.
+    /// The most retired memories of a tier.
     pub retired_max: Option<usize>,
-    /// A model may also say that a candidate is the same as a stored memory.
+    /// Drop a candidate if the model says that it repeats a stored memory.
     pub drop_confirmed_duplicates: bool,
     /// A change of the people present ends a scene.
     pub cast_change_ends_scene: bool,
-    /// Weak models get trigger words drawn from the memory itself.
+    /// With weak models, trigger words come from the memory itself.
     pub derived_triggers: bool,
-    /// A memory confirmed this often is part of canon, whatever its importance.
+    /// A memory confirmed this often belongs to canon, whatever its importance.
     pub canon_confirmations: Option<u32>,
-    /// Profiles grow stale.
+    /// Profiles expire.
     pub profiles_grow_stale: bool,
     /// Which slots the unified block replaces.
     pub unified: UnifiedScope,
-    /// Where the unified block stands: before the main prompt, or in it.
+    /// The unified block goes before the main prompt instead of into it.
     pub unified_before_main: bool,
     /// A summary that is too long is cut at the end of a sentence.
     pub cut_summary_at_sentence: bool,
-    /// A memory's range of messages is counted back from the end of the chat, whatever the
-    /// pass really read.
+    /// A memory's range of messages is counted back from the end of the chat, whatever the pass
+    /// read.
     pub ranges_from_chat_end: bool,
-    /// Characters of a scene that its summary is made from.
+    /// How many characters of a scene the summary prompt gets.
     pub scene_text_limit: usize,
-    /// Memories that name, count or quote what no message bears out are put aside.
+    /// Memories with names, numbers or quotes that no message supports are held for review.
     pub hold_ungrounded: bool,
-    /// Nothing goes into a character's prompt that was said behind its back or is kept from
-    /// it; that it does not know something is said only if the model sees that anyway.
+    /// A character's prompt contains nothing that the character did not hear or that is kept from
+    /// it. A note that it does not know something is shown only if the model sees that anyway.
     pub keeps_secrets: bool,
-    /// What faded or lost its place is compared too: told again it comes back, and what
-    /// changed replaces it.
+    /// Candidates are also compared with faded memories: a repeated one comes back, a changed one
+    /// is replaced.
     pub faded_come_back: bool,
     /// A memory that is shown does not fade.
     pub shown_stay: bool,
-    /// A scene whose summary repeats a recent one is over all the same: who knows what is
-    /// noted, and its messages are not read again.
+    /// A scene whose summary repeats a recent one still ends: who knows what is stored, and its
+    /// messages are not read again.
     pub repeated_scene_ends: bool,
-    /// Values of state cards know their message, and grow old.
+    /// Values of state cards know their message and expire.
     pub ledger_expires: bool,
-    /// A model may also say that a candidate contradicts a stored memory: both are kept, each
-    /// with the other's name. What a reply contradicts is kept too.
+    /// If the model says that a candidate contradicts a stored memory, both are kept and linked.
+    /// Contradictions of a reply are kept too.
     pub keep_contradictions: bool,
     /// How texts are read, compared and cut.
     pub text: TextRules,
@@ -117,10 +117,10 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// The name of the peer's profile.
+    /// The name of Smart Memory's profile.
     pub const SMART_MEMORY_1_8: &'static str = "smart-memory-1.8";
 
-    /// What Smart Memory 1.8 was seen to do.
+    /// The recorded behaviour of Smart Memory 1.8.
     pub fn smart_memory_1_8() -> Self {
         Self {
             retire_unconfirmed_after: None,

@@ -1,5 +1,5 @@
-//! When passes are due. Everything is read off the path, so that a restart, a swipe or a
-//! branch cannot make a counter lie.
+//! When passes are due. Everything is computed from the path, so a restart, a swipe or a branch
+//! cannot leave a wrong counter.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub struct Extraction {
     pub longterm: Range<usize>,
     /// What the arcs pass reads.
     pub arcs: Range<usize>,
-    /// Where this extraction stops reading: the next one's `last_cutoff`.
+    /// Where this extraction stops reading. The next one gets it as `last_cutoff`.
     pub cutoff: usize,
 }
 
@@ -28,11 +28,11 @@ pub struct Extraction {
 const SESSION: usize = 40;
 /// How many a long-term pass reads at most.
 const LONG_TERM: usize = 20;
-/// How many a pass over threads reads at most.
+/// How many an arcs pass reads at most.
 const ARCS: usize = 100;
 
-/// The extraction that somebody asks for: the newest messages, read before or not. The last
-/// reply counts only if there is nothing else: it may still be told anew.
+/// The extraction that a person asks for: the newest messages, whether read before or not. The last
+/// reply counts only if there is nothing else, because it may still be swiped.
 pub fn at_once(chat: &[PathItem]) -> Extraction {
     let window = |size: usize| {
         let settled = stable_window(chat, size);
@@ -55,8 +55,8 @@ pub fn extraction(
     extraction_for(chat, last_cutoff, settings, 1)
 }
 
-/// The same where so many characters spoke: each of them hears a part of the messages, so
-/// long-term passes look further back.
+/// The same if several characters spoke. Each hears only a part of the messages, so long-term
+/// passes read further back.
 pub fn extraction_for(
     chat: &[PathItem],
     last_cutoff: Option<usize>,
@@ -76,8 +76,7 @@ pub fn extraction_for(
     (replies >= every && !(due.session.is_empty() && due.longterm.is_empty())).then_some(due)
 }
 
-/// The messages of the scene that is going on: everything settled after the last scene
-/// that is still on the path.
+/// The messages of the current scene: everything after the last scene on the path.
 pub fn open_scene(chat: &[PathItem], history: &[Scene]) -> Range<usize> {
     let ended = history.iter().rev().find_map(|scene| {
         let last = scene.receipts.last()?;

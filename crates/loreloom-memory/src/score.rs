@@ -1,4 +1,4 @@
-//! How much a memory is worth: on its own (utility) and to the current turn (hybrid).
+//! Scores memories: on their own (utility) and for the current turn (hybrid).
 
 use loreloom_core::chat::PathItem;
 use rustc_hash::FxHashMap;
@@ -12,14 +12,14 @@ use crate::{
 };
 use loreloom_ports::MemoryId;
 
-/// What a retired memory is worth: next to nothing, but it still has a place in order.
+/// The score of a retired memory: almost nothing, but it still has a rank.
 const RETIRED: f64 = 0.001;
-/// The most that a memory can say about a person, or about closeness.
+/// The largest relevance of a memory for a persona or for intimacy.
 const MOST_RELEVANT: f64 = 3.0;
-/// What a person wants kept is worth more than anything that was not pinned.
+/// A pinned memory is worth more than any other.
 const PINNED: f64 = 10_000.0;
 
-/// What a memory is worth on its own, within a pool of memories.
+/// The score of a memory on its own, within a pool of memories.
 pub fn utility(memory: &Memory, pool: &Frequencies) -> f64 {
     if !memory.is_active() {
         return RETIRED;
@@ -43,7 +43,7 @@ pub fn utility(memory: &Memory, pool: &Frequencies) -> f64 {
         + real_time(memory.last_confirmed_ts.or(memory.ts).unwrap_or(0)) / 1e13
 }
 
-/// How much a stored memory of a kind says about a person, if it does not say itself.
+/// The default persona relevance of a kind.
 fn usual_persona(kind: MemoryKind) -> f64 {
     match kind {
         MemoryKind::Relationship => 3.0,
@@ -58,7 +58,7 @@ fn usual_persona(kind: MemoryKind) -> f64 {
     }
 }
 
-/// The same for closeness.
+/// The default intimacy relevance of a kind.
 fn usual_intimacy(kind: MemoryKind) -> f64 {
     match kind {
         MemoryKind::Preference => 3.0,
@@ -73,18 +73,18 @@ fn usual_intimacy(kind: MemoryKind) -> f64 {
     }
 }
 
-/// What is going on, for [`hybrid`].
+/// The current turn, for [`hybrid`].
 #[derive(Clone, Debug, Default)]
 pub struct TurnContext<'turn> {
     /// Names in the newest messages, lower-cased.
     pub mentions: Vec<String>,
-    /// Who the entities are.
+    /// The known entities.
     pub registry: &'turn [Entity],
-    /// Open threads.
+    /// Open arcs.
     pub arcs: Vec<&'turn str>,
-    /// How much likeness to the turn weighs.
+    /// How much similarity to the turn weighs.
     pub turn_weight: f64,
-    /// How alike a memory is to the newest message.
+    /// How similar a memory is to the newest message.
     pub likeness: FxHashMap<MemoryId, f64>,
     /// The newest messages, lower-cased.
     pub recent_text: String,
@@ -93,8 +93,8 @@ pub struct TurnContext<'turn> {
 }
 
 impl<'turn> TurnContext<'turn> {
-    /// What is going on at the end of a path. Likeness to the newest message is measured by
-    /// vectors alone: by words, triggers do that already.
+    /// The turn at the end of a path. Similarity to the newest message is measured by vectors only;
+    /// triggers already compare words.
     pub fn of(
         path: &[PathItem],
         registry: &'turn [Entity],
@@ -129,7 +129,7 @@ impl<'turn> TurnContext<'turn> {
     }
 }
 
-/// What a memory is worth to the current turn.
+/// The score of a memory for the current turn.
 pub fn hybrid(memory: &Memory, pool: &Frequencies, turn: &TurnContext<'_>) -> f64 {
     hybrid_of(memory, pool, turn, &long_words(&turn.recent_text, turn.words))
 }
@@ -175,7 +175,7 @@ fn named_share(memory: &Memory, turn: &TurnContext<'_>) -> f64 {
     real(named) / real(memory.entities.len())
 }
 
-/// How much a memory belongs to the present moment, 0 to 1.
+/// How current a memory is, 0 to 1.
 fn immediacy(memory: &Memory) -> f64 {
     let scope = match memory.time_scope {
         Some(TimeScope::Scene) => 2.0,
@@ -201,7 +201,7 @@ fn trigger_bonus(memory: &Memory, pool: &Frequencies, recent: &[String], words: 
     triggers.chain(content.map(|_| 40.0)).take(MOST_HITS).sum()
 }
 
-/// Whether a trigger is among recent words. One that a person wrote may have a capital, which
+/// Whether a trigger is among recent words. A trigger by hand may have a capital letter, which
 /// Smart Memory does not expect.
 fn is_recent(trigger: &str, recent: &[String], words: TextRules) -> bool {
     match words {
@@ -210,7 +210,7 @@ fn is_recent(trigger: &str, recent: &[String], words: TextRules) -> bool {
     }
 }
 
-/// Whether recent text brings a memory to mind.
+/// Whether recent text triggers a memory.
 pub fn is_triggered(memory: &Memory, recent: &[String], words: TextRules) -> bool {
     memory.triggers.iter().any(|word| is_recent(word, recent, words))
         || keywords(&memory.content, words).iter().any(|word| recent.contains(word))
@@ -230,8 +230,8 @@ pub fn prioritize<'memory>(memories: &[&'memory Memory], words: TextRules) -> Ve
     sorted_by(memories, |memory| utility(memory, &pool))
 }
 
-/// Memories by what they are worth to the turn within their own pool; the best of each kind
-/// of `floor` come before all others.
+/// Memories by their score for the turn within their own pool. The best of each kind of `floor`
+/// come first.
 pub fn order_for_turn<'memory>(
     memories: &[&'memory Memory],
     turn: &TurnContext<'_>,
@@ -283,7 +283,7 @@ pub fn protected<'memory>(
     kinds.iter().filter_map(&mut best).collect()
 }
 
-/// At most `max` memories: as they are if they fit, else the best ones, best first.
+/// At most `max` memories: unchanged if they fit, otherwise the best, best first.
 pub fn trim_by_priority<'memory>(
     memories: &[&'memory Memory],
     max: usize,
@@ -297,8 +297,8 @@ pub fn trim_by_priority<'memory>(
     sorted
 }
 
-/// The same where some are new. What is usual for a kind counts for memories that are stored:
-/// as in Smart Memory, a new one is worth what it says of itself.
+/// The same with new memories. As in Smart Memory, the defaults of a kind count only for stored
+/// memories.
 pub fn trim_with_new(
     memories: &[Memory],
     is_new: impl Fn(&Memory) -> bool,

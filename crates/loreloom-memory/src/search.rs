@@ -1,8 +1,8 @@
-//! Looking for memories by hand.
+//! Searches memories by text.
 
 use crate::{record::Memory, similarity::Vectors};
 
-/// Active memories that are at least `least` like the question, most alike first.
+/// Active memories with at least `least` similarity to the question, most similar first.
 pub fn search<'memory>(
     memories: impl IntoIterator<Item = &'memory Memory>,
     question: &str,

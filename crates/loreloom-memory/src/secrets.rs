@@ -1,8 +1,8 @@
-//! What is kept from a character: nothing that tells it may be put into its prompt.
+//! Secrets: what must not appear in the prompt of a character.
 //!
-//! Two things give a secret away: its words, and the messages it was told in. A statement is
-//! withheld if it has half of a secret's words, or rests on nothing but messages that bear
-//! one. Withholding too much costs a line; too little spoils the story.
+//! Words and messages give a secret away. A statement is withheld if it has half of a secret's
+//! words, or if it rests only on messages that contain one. Withholding too much costs a line;
+//! withholding too little spoils the story.
 
 use loreloom_core::ids::MessageId;
 use rustc_hash::FxHashSet;
@@ -14,10 +14,10 @@ use crate::{
     text::sentences,
 };
 
-/// Words that stand for everybody else.
+/// Words that mean everybody else.
 const EVERYBODY: &[&str] = &["all", "anyone", "everybody", "everyone", "others", "the others"];
 
-/// What one character must not be told.
+/// What one character must not know.
 #[derive(Clone, Debug, Default)]
 pub struct Secrets {
     kept: Vec<FxHashSet<String>>,
@@ -25,7 +25,7 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// What these insights say is kept from a character.
+    /// The secrets that these insights keep from a character.
     pub fn from<'insight>(
         insights: impl IntoIterator<Item = &'insight Insight>,
         name: &str,
@@ -40,7 +40,7 @@ impl Secrets {
         let mut secrets = Self::default();
         for insight in insights.iter().filter(|one| is_kept_from(one, name)) {
             let words = content_words(insight);
-            if words.is_empty() || known.iter().any(|known| tells(known, &words)) {
+            if words.is_empty() || known.iter().any(|known| reveals(known, &words)) {
                 continue;
             }
             secrets.bearers.extend(insight.receipts.iter().copied());
@@ -49,38 +49,38 @@ impl Secrets {
         secrets
     }
 
-    /// Whether nothing is kept from it.
+    /// Whether there are no secrets.
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 
-    /// Whether a text tells a secret.
-    pub fn told_by(&self, text: &str) -> bool {
+    /// Whether a text contains a secret.
+    pub fn revealed_by(&self, text: &str) -> bool {
         if self.is_empty() {
             return false;
         }
         let words = stems(text);
-        self.kept.iter().any(|secret| tells(&words, secret))
+        self.kept.iter().any(|secret| reveals(&words, secret))
     }
 
-    /// Whether a message bears a secret.
-    pub fn borne_by(&self, message: &MessageId) -> bool {
+    /// Whether a secret rests on a message.
+    pub fn carried_by(&self, message: &MessageId) -> bool {
         self.bearers.contains(message)
     }
 
-    /// Whether a statement gives a secret away, by its words or because it rests on nothing
-    /// but messages that bear one.
+    /// Whether a statement gives a secret away: by its words, or because it rests only on messages
+    /// of secrets.
     pub fn given_away_by(&self, text: &str, receipts: &[MessageId]) -> bool {
-        let rests = !receipts.is_empty() && receipts.iter().all(|id| self.borne_by(id));
-        rests || self.told_by(text)
+        let rests = !receipts.is_empty() && receipts.iter().all(|id| self.carried_by(id));
+        rests || self.revealed_by(text)
     }
 
-    /// Prose without the sentences that tell a secret.
+    /// Prose without the sentences that contain a secret.
     pub fn without(&self, text: &str) -> String {
-        if !self.told_by(text) {
+        if !self.revealed_by(text) {
             return text.to_owned();
         }
-        sentences(text).into_iter().filter(|sentence| !self.told_by(sentence)).collect()
+        sentences(text).into_iter().filter(|sentence| !self.revealed_by(sentence)).collect()
     }
 }
 
@@ -101,7 +101,7 @@ fn is_kept_from(insight: &Insight, name: &str) -> bool {
     }
 }
 
-/// The words of an insight but the names of those it is about: they are everywhere.
+/// The words of an insight without the names of its people, which occur everywhere.
 fn content_words(insight: &Insight) -> FxHashSet<String> {
     let mut words = stems(&insight.content);
     let names = [Some(insight.subject.as_str()), insight.target.as_deref()];
@@ -116,8 +116,8 @@ fn stems(text: &str) -> FxHashSet<String> {
     tokens(text).into_iter().map(|token| token.stem).collect()
 }
 
-/// Whether these words hold at least half of the secret's.
-fn tells(words: &FxHashSet<String>, secret: &FxHashSet<String>) -> bool {
+/// Whether these words include at least half of the secret's.
+fn reveals(words: &FxHashSet<String>, secret: &FxHashSet<String>) -> bool {
     let shared = secret.iter().filter(|word| words.contains(*word)).count();
     shared * 2 >= secret.len() && shared > 0
 }
@@ -147,19 +147,19 @@ mod tests {
         let unaware = insight(InsightKind::Unaware, "Tobin", None, "the well is poisoned");
         let all = [&hiding, &unaware];
         let (tobin, mara) = (Secrets::from(all, "Tobin"), Secrets::from(all, "Mara"));
-        for (text, is_told) in [
+        for (text, is_revealed) in [
             ("Mara forged a deed to the mill.", true),
             ("Somebody poisoned the water of the well", true),
             ("Mara likes the mill.", false),
             ("Tobin trusts Mara.", false),
         ] {
-            assert_eq!(tobin.told_by(text), is_told, "{text}");
-            assert!(!mara.told_by(text), "{text}");
+            assert_eq!(tobin.revealed_by(text), is_revealed, "{text}");
+            assert!(!mara.revealed_by(text), "{text}");
         }
         let told = insight(InsightKind::Knows, "Tobin Reed", None, "the deed was forged by Mara");
         let tobin = Secrets::from([&hiding, &unaware, &told], "Tobin Reed");
-        assert!(!tobin.told_by("Mara forged a deed to the mill."));
-        assert!(tobin.told_by("The well is poisoned."));
+        assert!(!tobin.revealed_by("Mara forged a deed to the mill."));
+        assert!(tobin.revealed_by("The well is poisoned."));
         let mut over = unaware.clone();
         over.retired = Some(1);
         assert!(Secrets::from([&over], "Tobin").is_empty());
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn what_is_hidden_from_all_is_hidden_from_each_but_its_owner() {
         let hiding = insight(InsightKind::Hiding, "Mara", Some("everyone"), "a letter in her boot");
-        assert!(Secrets::from([&hiding], "Odo").told_by("There is a letter in the boot."));
+        assert!(Secrets::from([&hiding], "Odo").revealed_by("There is a letter in the boot."));
         assert!(Secrets::from([&hiding], "Mara").is_empty());
     }
 

@@ -20,10 +20,10 @@ pub struct Budgets {
     /// Session memories.
     #[serde(rename = "session_inject_budget")]
     pub session: Tokens,
-    /// Scenes that are over.
+    /// Past scenes.
     #[serde(rename = "scene_inject_budget")]
     pub scenes: Tokens,
-    /// Open threads.
+    /// Open arcs.
     #[serde(rename = "arcs_inject_budget")]
     pub arcs: Tokens,
     /// History as prose.
@@ -63,7 +63,7 @@ impl Default for Budgets {
     }
 }
 
-/// From how many new memories of a kind on they are merged.
+/// How many new memories of a kind start a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConsolidationThresholds {
@@ -133,19 +133,19 @@ impl ConsolidationThresholds {
     }
 }
 
-/// Whether one total or every budget is set by hand.
+/// Whether one total or every budget is set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SettingsMode {
-    /// One total, shared out.
+    /// One total, divided between the tiers.
     #[default]
     Simple,
-    /// Every budget by hand.
+    /// Every budget on its own.
     Advanced,
 }
 
-/// How long the passing parts of a state are believed: a mood is gone with the scene, a place
-/// with the next journey, an aim with its chapter. Injuries, owners and damage last.
+/// After how many messages a value expires: a mood with the scene, a place with the next journey, a
+/// goal with its chapter. Injuries, owners and damage last.
 const EXPIRY: &[(&str, usize)] = &[
     ("active_goal", 100),
     ("hazards", 60),
@@ -174,35 +174,35 @@ pub struct Settings {
     pub longterm_enabled: bool,
     /// Keep session memories.
     pub session_enabled: bool,
-    /// Notice and summarise scenes.
+    /// Detect and summarise scenes.
     pub scene_enabled: bool,
-    /// Keep threads.
+    /// Keep arcs.
     pub arcs_enabled: bool,
-    /// Draw profiles.
+    /// Write profiles.
     pub profiles_enabled: bool,
     /// Write canon.
     pub canon_enabled: bool,
-    /// Tell feelings. They are noted with long-term memories either way.
+    /// Show relationships. They are stored with long-term memories either way.
     pub relationships_enabled: bool,
-    /// Note who knows what.
+    /// Store who knows what.
     pub epistemic_enabled: bool,
     /// Check every reply of a strong model for contradictions.
     pub continuity_auto_check: bool,
     /// Write a note for the next reply when a check finds contradictions.
     pub continuity_auto_repair: bool,
-    /// Whether one total or every budget is set by hand.
+    /// Whether one total or every budget is set.
     pub settings_mode: SettingsMode,
-    /// Longest summary, in tokens; also what is injected of it.
+    /// The longest summary in tokens, written and injected.
     pub compaction_response_length: u32,
-    /// Share of the context, in per cent, from which on the story is summarised.
+    /// The story is summarised from this share of the context on, in per cent.
     pub compaction_threshold: u32,
-    /// Most active long-term memories.
+    /// The most active long-term memories.
     pub longterm_max_memories: usize,
-    /// Most active session memories.
+    /// The most active session memories.
     pub session_max_memories: usize,
     /// Messages between two extractions.
     pub extract_every: usize,
-    /// Most open threads.
+    /// The most open arcs.
     pub arcs_max: usize,
     /// Scenes that are kept.
     pub scene_max_history: usize,
@@ -214,32 +214,31 @@ pub struct Settings {
     pub triggers_enabled: bool,
     /// Keep state cards.
     pub state_ledger_enabled: bool,
-    /// Tell a character what it does not know.
+    /// Show a character what it does not know.
     pub epistemic_inject_unaware: bool,
-    /// Mark what a character did not witness; else it is left out.
+    /// Mark memories that a character did not witness; otherwise they are left out.
     pub epistemic_secondhand_framing: bool,
     /// Put all slots into one block.
     pub unified_injection: bool,
-    /// All macros work, whether a card names them or not.
+    /// Slots go only to their macros, whether or not a card uses them.
     pub macros_enabled: bool,
     /// Hours away after which a recap is offered.
     pub recap_threshold_hours: u32,
-    /// Minutes after which a profile is drawn again.
+    /// Minutes after which a profile is written again.
     pub profiles_stale_minutes: u32,
     /// Ask strong models for several tiers in one call.
     pub structured_calls: bool,
-    /// Offer a recap to somebody who was away.
+    /// Offer a recap to a returning reader.
     pub recap_enabled: bool,
-    /// Grow budgets to what tiers would have liked to say.
+    /// Grow budgets to what tiers wanted.
     pub auto_tune_budgets: bool,
-    /// One total for all tiers, shared out in simple mode; else each budget as it is.
+    /// One total for all tiers, divided in simple mode; otherwise each budget counts.
     pub total_inject_budget: Option<Tokens>,
-    /// The most that memory takes of a prompt, whatever its budgets.
+    /// The most tokens that memory uses of a prompt, whatever its budgets.
     pub inject_cap: Option<Tokens>,
-    /// Slots that stand elsewhere than usual.
+    /// Slots with another place than the default.
     pub places: BTreeMap<MemorySlot, SlotPlacement>,
-    /// After how many messages the value of a state card's field is no longer believed, if
-    /// nothing confirmed it; fields that are not named last.
+    /// After how many messages an unconfirmed value of a field expires. Other fields do not expire.
     pub state_ledger_expiry: BTreeMap<String, usize>,
 }
 

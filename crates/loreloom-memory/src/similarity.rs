@@ -1,4 +1,4 @@
-//! How alike two texts are: by their vectors where both have one, else by their words.
+//! How similar two texts are: by their vectors if both have one, otherwise by their words.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::text::{jaccard, normal};
 use loreloom_ports::Vector;
 
-/// The cosine of two vectors; 0 if one is missing, empty, of another length or null.
+/// The cosine of two vectors; 0 if one is empty or null, or if their lengths differ.
 pub fn cosine(a: &[f32], b: &[f32]) -> f64 {
     if a.len() != b.len() {
         return 0.0;
@@ -31,7 +31,7 @@ impl Vectors {
         Self::default()
     }
 
-    /// An embedder is there; nothing has been embedded yet.
+    /// There is an embedder; nothing is embedded yet.
     pub fn on() -> Self {
         Self { known: Some(FxHashMap::default()) }
     }
@@ -41,7 +41,7 @@ impl Vectors {
         self.known.is_some()
     }
 
-    /// Notes the vector of a text; `None` if the embedder has none for it.
+    /// Stores the vector of a text; `None` if the embedder has none for it.
     pub fn insert(&mut self, text: &str, vector: Option<Vector>) {
         self.known.get_or_insert_default().insert(normal(text), vector);
     }
@@ -51,7 +51,7 @@ impl Vectors {
         self.known.as_ref()?.get(&normal(text))?.as_deref()
     }
 
-    /// Those texts that have not been embedded, if there is an embedder.
+    /// The texts that are not embedded yet, if there is an embedder.
     pub fn missing<'text>(&self, texts: impl IntoIterator<Item = &'text str>) -> Vec<String> {
         let Some(known) = &self.known else { return Vec::new() };
         let mut missing: Vec<String> = Vec::new();
@@ -64,7 +64,7 @@ impl Vectors {
         missing
     }
 
-    /// How alike two texts are.
+    /// How similar two texts are.
     pub fn likeness(&self, a: &str, b: &str) -> Similarity {
         match (self.get(a), self.get(b)) {
             (Some(a), Some(b)) => Similarity { score: cosine(a, b), measure: Measured::Vectors },
@@ -73,7 +73,7 @@ impl Vectors {
     }
 }
 
-/// How a likeness was measured; thresholds differ.
+/// How a similarity was measured. Thresholds differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measured {
     /// By the cosine of vectors.
@@ -82,7 +82,7 @@ pub enum Measured {
     Words,
 }
 
-/// How alike two texts are.
+/// How similar two texts are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Similarity {
     /// 0 to 1.
@@ -102,8 +102,8 @@ impl Similarity {
 
     /// Whether the score is at or above `threshold`.
     ///
-    /// Vectors are stored in single precision, so a score that should sit on a threshold
-    /// lands within this distance of it.
+    /// Vectors have single precision, so a score that should equal a threshold may miss it by this
+    /// distance.
     pub fn is_at_least(self, threshold: f64) -> bool {
         const PRECISION: f64 = 1e-6;
         self.score + PRECISION >= threshold

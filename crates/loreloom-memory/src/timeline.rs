@@ -1,7 +1,7 @@
-//! What is remembered of one person, place or thing, in the order it came about.
+//! What is remembered of one person, place or thing, in order of time.
 //!
-//! A timeline is read from what holds on a path, so it tells nothing of other branches. What
-//! was replaced stays in it, marked, because how something came to be so is what it is for.
+//! A timeline contains only what is remembered on a path, without other branches. Replaced memories
+//! stay in it and are marked, because a timeline shows how things changed.
 
 use loreloom_core::{chat::PathItem, ids::MessageId};
 use serde::Serialize;
@@ -20,11 +20,11 @@ pub enum MomentKind {
     Memory,
     /// A memory of the chat.
     SessionMemory,
-    /// A scene that is over.
+    /// A past scene.
     Scene,
-    /// A thread of the story.
+    /// A arc.
     Thread,
-    /// What somebody knows, or hides.
+    /// What a person knows or hides.
     Knowledge,
     /// A value of its state card.
     State,
@@ -38,17 +38,17 @@ pub struct Moment {
     pub kind: MomentKind,
     /// Its record.
     pub id: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
     /// When it was remembered, in milliseconds since 1970.
     pub ts: Option<i64>,
-    /// The number of the first message it rests on, from 1, where the path tells it.
+    /// The number of the first message it rests on, from 1, if the path has it.
     pub message: Option<usize>,
     /// The messages it rests on.
     pub receipts: Vec<MessageId>,
-    /// Whether it is still so.
+    /// Whether it is still true.
     pub holds: bool,
-    /// What took its place.
+    /// What replaced it.
     pub replaced_by: Option<String>,
 }
 
@@ -62,11 +62,11 @@ pub struct EntityTimeline {
     pub kind: EntityKind,
     /// Its other names.
     pub aliases: Vec<String>,
-    /// What is remembered of it, oldest first; what has no time comes last.
+    /// What is remembered of it, oldest first, entries without a time last.
     pub moments: Vec<Moment>,
 }
 
-/// The timeline of whoever goes by this name. `None` if nothing on the path speaks of them.
+/// The timeline of the entity with this name. `None` if nothing on the path mentions it.
 pub fn timeline(
     name: &str,
     character: &CharacterMemory,
@@ -90,14 +90,14 @@ pub fn timeline(
         return None;
     }
     for moment in &mut moments {
-        let is_told = |item: &PathItem| moment.receipts.contains(&item.id);
-        moment.message = path.iter().position(is_told).map(|at| at + 1);
+        let is_receipt = |item: &PathItem| moment.receipts.contains(&item.id);
+        moment.message = path.iter().position(is_receipt).map(|at| at + 1);
     }
     moments.sort_by_key(|moment| (moment.ts.unwrap_or(i64::MAX), moment.message));
     Some(EntityTimeline { name: about.name, kind: about.kind, aliases: about.aliases, moments })
 }
 
-/// Everything that is known of a name: a character and its chat each have a registry.
+/// All entities with a name. A character and its chat each have a registry.
 fn entity(name: &str, character: &CharacterMemory, chat: &ChatMemory) -> Entity {
     let mut about = Entity { name: name.trim().to_owned(), ..Entity::default() };
     let mut is_named = false;

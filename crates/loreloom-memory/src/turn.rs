@@ -1,4 +1,4 @@
-//! What kind of turn the story is in, from the words of its last message.
+//! The kind of a turn, from the words of its last message.
 
 use std::sync::LazyLock;
 
@@ -44,8 +44,8 @@ impl TurnKind {
     }
 }
 
-/// First hit wins: closeness, then change of place or time, then danger. The words are those
-/// that Smart Memory knows, in these forms and no others: its budgets were set on them.
+/// The first match wins: intimacy, then change of place or time, then danger. These are exactly the
+/// words of Smart Memory, because its budgets were tuned on them.
 static CLASSES: LazyLock<[(TurnKind, Regex); 3]> = LazyLock::new(|| {
     [
         (
@@ -79,7 +79,7 @@ static CLASSES: LazyLock<[(TurnKind, Regex); 3]> = LazyLock::new(|| {
     ]
 });
 
-/// The kind of turn this message makes.
+/// The kind of turn of this message.
 pub fn classify(text: &str) -> TurnKind {
     CLASSES
         .iter()

@@ -1,8 +1,7 @@
-//! Deciding what a candidate is to the memories that are already there: new, the same, an
-//! update, or too close to tell.
+//! Compares candidates with stored memories: new, the same, an update, or unclear.
 //!
-//! Supersession is decided here, before any duplicate is dropped, so that "they no longer
-//! quarrel" can never be swallowed by "they quarrel".
+//! Supersession is decided before any duplicate is dropped, so that "they no longer quarrel" is
+//! never dropped as a duplicate of "they quarrel".
 
 use crate::{
     change::marks_change,
@@ -18,25 +17,25 @@ use loreloom_ports::MemoryId;
 pub struct PassedCandidate {
     /// Its place among the candidates.
     pub candidate: usize,
-    /// The memory it resembles, if any.
+    /// The memory it is similar to, if any.
     pub neighbour: Option<Neighbour>,
 }
 
-/// How a candidate relates to the memory it resembles most.
+/// How a candidate relates to the most similar memory.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Neighbour {
-    /// It speaks of a change: it replaces the memory.
+    /// It is about a change and replaces the memory.
     Superseded(MemoryId),
-    /// Nobody can tell without asking.
+    /// Only a model can tell.
     Uncertain {
         /// The memory.
         existing: MemoryId,
-        /// How alike the two are.
+        /// How similar the two are.
         score: f64,
     },
 }
 
-/// What became of a batch of candidates.
+/// The result for a batch of candidates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verified {
     /// Candidates that passed, in order; the others are duplicates.
@@ -121,7 +120,7 @@ fn relation(
         Measured::Vectors => profile.cosine(),
         Measured::Words => profile.words(),
     };
-    // What has no name cannot be replaced or asked about.
+    // A memory without an id cannot be replaced.
     let has_name = !memory.id.0.is_empty();
     let comparable = has_name && normal(&memory.content) != text;
     if memory.kind != kind {

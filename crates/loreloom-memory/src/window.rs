@@ -1,6 +1,6 @@
 //! Which messages a pass reads, and when the story is long enough to be summarised.
 //!
-//! The newest reply may still be swiped away, so passes stop before it.
+//! The newest reply may still be swiped, so passes stop before it.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use loreloom_core::{
 
 use crate::presence::Presence;
 
-/// How many messages are settled: all but a reply at the very end.
+/// How many messages are settled: all except a final reply.
 pub fn stable_cutoff(chat: &[PathItem]) -> usize {
     let ends_in_reply = chat.last().is_some_and(|last| last.message.role == Role::Assistant);
     chat.len() - usize::from(ends_in_reply)
@@ -64,8 +64,8 @@ pub fn speakers(messages: &[PathItem]) -> Vec<String> {
     names
 }
 
-/// What one member of a group says and hears from the user: the messages its long-term
-/// pass reads. Their ids stay, so that what is drawn from them rests on the right messages.
+/// What one member of a group says and hears from the user: the messages of its long-term pass.
+/// They keep their ids, so memories rest on the right messages.
 pub fn heard_by(
     chat: &[PathItem],
     window: Range<usize>,
@@ -84,8 +84,8 @@ pub fn heard_by(
 /// A chat shorter than this is never summarised.
 const SHORTEST_SUMMARY: usize = 4;
 
-/// Whether what the summary does not cover yet fills `threshold` per cent of the context,
-/// which is already net of the reply.
+/// Whether the messages after the summary fill `threshold` per cent of the context, which is
+/// already without the reply.
 pub fn should_compact(
     chat: &[PathItem],
     summary_end: usize,

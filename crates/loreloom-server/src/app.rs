@@ -1,75 +1,102 @@
-//! What all requests share.
+//! The services of a tenant, and how they are wired.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use loreloom_core::{
     ids::{ChatId, TenantId},
-    place::Provenance,
     turn::{Speaker, StoryContext},
     units::Tokens,
 };
 use loreloom_memory::service::MemoryServices;
-use loreloom_ports::{ChatModel, Clock, Store};
+use loreloom_ports::{ChatModel, Clock, Store, StoreError};
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    announcements::Announcements,
     api::ApiState,
-    caching::{Placement, SentLog},
-    choosing::Choosing,
+    connection_service::ConnectionService,
     connections::Connections,
-    events,
+    document_sync::DocumentSync,
+    events::Events,
+    feature_switch::{FeatureSwitch, LiveFeatures},
+    figures::Figures,
     gate::Access,
-    limits::Limits,
+    limits::ServerLimits,
     lore::LoreError,
-    notices::{Happened, Notice, Notices},
-    paths::Paths,
-    recogniser::Recogniser,
-    stacks::Stacks,
+    lore_service::{LoreService, LoreServiceError},
+    notices::Notices,
+    own_connections::LiveConnections,
+    past_turns::PastTurns,
+    replays::Replays,
+    runtime_settings::RuntimeSettings,
+    turn::{Choosing, LorePlacement, RecentPaths, Recogniser, SentLog, TurnServices, Turns},
 };
 
 /// The server's shared state. Cloning it is cheap.
 #[derive(Clone)]
-pub struct App(Arc<Shared>);
+pub struct App(Arc<Services>);
 
-/// What an [`App`] was made of, and what it gathers while it runs.
-struct Shared {
-    parts: AppParts,
-    api: ApiState,
-    paths: Paths,
+/// The services of one tenant. Each has one job and its own dependencies.
+pub struct Services {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The store.
+    pub store: Arc<dyn Store>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The lore that turns are decided with.
+    pub lore: Arc<LoreService>,
+    /// Memory, if it is on.
+    pub memory: Option<Arc<MemoryServices>>,
+    /// Announces what happens to listeners of the host.
+    pub notices: Notices,
+    /// Work that goes on after its request: awaited at shutdown.
+    pub tasks: TaskTracker,
+    /// Cancelled when the server stops.
+    pub stopping: CancellationToken,
+    pub(crate) access: Arc<Access>,
+    pub(crate) limits: ServerLimits,
+    pub(crate) settings: Arc<RuntimeSettings>,
+    pub(crate) features: Arc<FeatureSwitch>,
+    pub(crate) connections: Arc<ConnectionService>,
+    pub(crate) sync: Arc<DocumentSync>,
+    pub(crate) turns: Turns,
+    pub(crate) past: PastTurns,
+    pub(crate) replays: Arc<Replays>,
+    pub(crate) announcements: Announcements,
+    pub(crate) events: Arc<Events>,
+    pub(crate) figures: Arc<Figures>,
+    pub(crate) api: ApiState,
 }
 
 /// What an [`App`] is made of.
 pub struct AppParts {
-    /// Whose data it serves.
+    /// The tenant whose data it serves.
     pub tenant: TenantId,
     /// The lore.
-    pub stacks: Stacks,
-    /// The stories, the bookcase.
+    pub lore: LoreService,
+    /// The store.
     pub store: Arc<dyn Store>,
-    /// The model that chooses notes of vaults, if one does.
+    /// The model that selects vault notes, if one does.
     pub choosing: Option<Choosing>,
-    /// The model that reads replies for the notebook, if one does.
+    /// The model that finds notes for the notebook in replies, if one does.
     pub noting: Option<Arc<dyn ChatModel>>,
-    /// What stories remember, if it is on.
+    /// Memory, if it is on.
     pub memory: Option<Arc<MemoryServices>>,
-    /// The models' servers of the configuration.
+    /// The connections of the configuration.
     pub configured: Arc<Connections>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// What requests do not say.
+    /// Values that requests leave out.
     pub defaults: Defaults,
     /// Whether and how lore is woven into requests.
     pub weaving: Weaving,
-    /// Who may ask.
+    /// Keys and origins.
     pub access: Arc<Access>,
-    /// What a client may take.
-    pub limits: Limits,
-    /// What is known of the stories.
-    pub recogniser: Recogniser,
-    /// The last prompt of each chat.
-    pub sent: SentLog,
-    /// What happened, for whoever listens.
+    /// Limits for clients.
+    pub limits: ServerLimits,
+    /// Announces what happens to listeners of the host.
     pub notices: Notices,
     /// Work that goes on after its request: awaited at shutdown.
     pub tasks: TaskTracker,
@@ -77,23 +104,23 @@ pub struct AppParts {
     pub stopping: CancellationToken,
 }
 
-/// What requests do not say.
+/// Values that requests leave out.
 #[derive(Clone, Debug)]
 pub struct Defaults {
-    /// The model's context size, where neither settings nor its server tell it.
+    /// The model's context size, if neither settings nor its server state it.
     pub context: Tokens,
     /// The user's name.
     pub user: String,
-    /// The character who speaks.
+    /// The character who speaks next.
     pub speaker: Option<Speaker>,
     /// The seed of all rolls.
     pub seed: u64,
-    /// What is told of chats, by their ids; `*` is all of them.
+    /// The story contexts of chats, by id; `*` is for all of them.
     pub contexts: BTreeMap<String, StoryContext>,
 }
 
 impl Defaults {
-    /// What is told of a chat.
+    /// The story context of a chat.
     pub(crate) fn context_of(&self, chat: &ChatId) -> StoryContext {
         let of = |id: &str| self.contexts.get(id).cloned().unwrap_or_default();
         of(chat.as_str()).after(&of("*"))
@@ -105,11 +132,11 @@ impl Defaults {
 pub struct Weaving {
     /// Whether at all.
     pub on: bool,
-    /// The longest a request waits for it; then it goes on without.
+    /// The longest a request waits for its lore. Then it goes on without.
     pub deadline: Duration,
-    /// Where lore stands.
-    pub placement: Placement,
-    /// How many turns are decided at once. One that hangs keeps its place.
+    /// Where lore goes in prompts.
+    pub placement: LorePlacement,
+    /// How many turns are decided at once. One that hangs keeps its slot.
     pub room: Arc<Semaphore>,
 }
 
@@ -118,7 +145,7 @@ impl Default for Weaving {
         Self {
             on: true,
             deadline: Duration::from_millis(150),
-            placement: Placement::default(),
+            placement: LorePlacement::default(),
             room: Arc::new(Semaphore::new(8)),
         }
     }
@@ -127,82 +154,156 @@ impl Default for Weaving {
 impl App {
     /// A server made of these parts.
     pub fn new(parts: AppParts) -> Self {
-        let (api, paths) = (ApiState::since(parts.clock.now()), Paths::default());
-        Self(Arc::new(Shared { parts, api, paths }))
-    }
-}
-
-impl App {
-    /// Tells watchers what happened to the data it serves.
-    pub(crate) fn tell(&self, what: events::Happened) {
-        self.api().events.tell(&self.tenant, what);
-    }
-
-    /// The stories that were told lately.
-    pub(crate) fn paths(&self) -> &Paths {
-        &self.0.paths
-    }
-
-    /// What the API keeps between calls.
-    pub(crate) fn api(&self) -> &ApiState {
-        &self.0.api
+        let (access, limits, stopping) =
+            (parts.access.clone(), parts.limits, parts.stopping.clone());
+        let (turns, features) = wire_turns(parts);
+        let sync = Arc::new(DocumentSync::new(&turns, Arc::clone(&access), stopping.clone()));
+        Self(Arc::new(Services {
+            tenant: turns.tenant.clone(),
+            store: Arc::clone(&turns.store),
+            clock: Arc::clone(&turns.clock),
+            lore: Arc::clone(&turns.lore),
+            memory: turns.memory.clone(),
+            notices: turns.announcements.notices.clone(),
+            tasks: turns.tasks.clone(),
+            access,
+            limits,
+            settings: Arc::clone(&turns.settings),
+            features,
+            connections: Arc::clone(&turns.connections),
+            sync,
+            past: PastTurns::new(&turns),
+            replays: Arc::new(Replays::new(&turns, stopping.clone())),
+            announcements: turns.announcements.clone(),
+            events: Arc::clone(&turns.announcements.events),
+            figures: Arc::clone(&turns.figures),
+            api: ApiState::default(),
+            stopping,
+            turns,
+        }))
     }
 
     /// The same server for another tenant: its own books, stories and memories, over the same
-    /// store and configured connections. Books and notes that were named at start are not its own.
+    /// store and configured connections. It gets no books and notes that were named at start.
     pub(crate) fn for_tenant(&self, tenant: TenantId) -> Result<Self, LoreError> {
-        let parts = AppParts {
+        let (weaving, defaults) = self.settings.started().clone();
+        Ok(Self::new(AppParts {
             tenant,
-            stacks: self.stacks.for_another()?,
+            lore: self.lore.for_another()?,
             store: Arc::clone(&self.store),
             // Vaults are named at start.
             choosing: None,
-            noting: self.noting.clone(),
+            noting: self.turns.noting.clone(),
             memory: self.memory.clone(),
-            configured: Arc::clone(&self.configured),
+            configured: Arc::clone(self.connections.configured()),
             clock: Arc::clone(&self.clock),
-            defaults: self.defaults.clone(),
-            weaving: self.weaving.clone(),
+            defaults,
+            weaving,
             access: Arc::clone(&self.access),
             limits: self.limits,
-            recogniser: Recogniser::default(),
-            sent: SentLog::default(),
             notices: self.notices.clone(),
             tasks: self.tasks.clone(),
             stopping: self.stopping.clone(),
-        };
-        Ok(Self::new(parts))
+        }))
     }
 
-    /// What people call a source of text.
-    pub(crate) fn source_title(&self, source: &Provenance) -> String {
-        match source {
-            Provenance::Lore { entry, .. } => {
-                let lore = self.stacks.lore();
-                lore.library().title(entry).unwrap_or(entry.as_str()).to_owned()
-            }
-            Provenance::AuthorsNote => "authors_note".to_owned(),
-            Provenance::Memory(slot) => slot.clone(),
-        }
+    /// Reads what the store has and keeps in step with it until the server stops.
+    pub async fn open(&self) -> Result<(), LoreServiceError> {
+        self.restore().await?;
+        self.lore.prepare().await?;
+        self.lore.refresh(self.store.as_ref(), &self.tenant).await?;
+        // Not before: changes that others make in between would count as seen.
+        self.connections.take_up().await?;
+        self.features.settled().await;
+        let sync = Arc::clone(&self.sync);
+        self.tasks.spawn(async move { sync.run().await });
+        Ok(())
     }
 
-    /// Tells whoever listens that something happened.
-    pub(crate) fn notice(&self, what: Happened) {
-        if let Some(event) = events::Happened::noticed(&what) {
-            self.tell(event);
-        }
-        let (tenant, at) = (self.tenant.clone(), self.clock.now());
-        if let Happened::FailedOpen { path, reason } = &what {
-            self.api().fail_opens.note(&tenant, at, path, reason);
-        }
-        self.notices.tell(Notice { tenant, at, what });
+    /// Reads settings and the newest stories, so that they are recognised after a restart.
+    /// Returns how many.
+    pub async fn restore(&self) -> Result<usize, StoreError> {
+        self.settings.take_up().await?;
+        self.turns.restore().await
+    }
+
+    /// Reads which keys there are.
+    pub async fn refresh_keys(&self) -> Result<(), StoreError> {
+        self.access.keys.refresh(self.store.as_ref()).await
+    }
+
+    /// The current connections. They stay as they are while they are held.
+    pub fn connections(&self) -> Arc<Connections> {
+        self.connections.now()
+    }
+
+    /// Why features of the configuration cannot be used. A host does not start then, because the
+    /// author of the configuration can fix it.
+    pub fn configured_problems(&self) -> Vec<String> {
+        self.features.configured_problems()
     }
 }
 
-impl std::ops::Deref for App {
-    type Target = AppParts;
+/// Wires the services that a turn uses, and the switch of features that ask a model.
+fn wire_turns(parts: AppParts) -> (Turns, Arc<FeatureSwitch>) {
+    let AppParts { tenant, store, clock, memory, tasks, defaults, .. } = parts;
+    let (lore, choosing) = (Arc::new(parts.lore), parts.choosing.map(Arc::new));
+    let figures: Arc<Figures> = Arc::default();
+    let announcements = Announcements {
+        tenant: tenant.clone(),
+        events: Arc::new(Events::since(clock.now())),
+        clock: Arc::clone(&clock),
+        notices: parts.notices,
+        figures: Arc::clone(&figures),
+    };
+    let features = Arc::new(FeatureSwitch {
+        tenant: tenant.clone(),
+        configured: Arc::clone(&parts.configured),
+        memory: memory.clone(),
+        choosing: choosing.clone(),
+        lore: Arc::clone(&lore),
+        context: defaults.context,
+        announcements: announcements.clone(),
+        tasks: tasks.clone(),
+        stopping: parts.stopping,
+        state: LiveFeatures::default(),
+    });
+    let settings =
+        RuntimeSettings::new(tenant.clone(), Arc::clone(&store), parts.weaving, defaults);
+    let settings = Arc::new(settings);
+    let connections = Arc::new(ConnectionService {
+        tenant: tenant.clone(),
+        store: Arc::clone(&store),
+        configured: parts.configured,
+        settings: Arc::clone(&settings),
+        features: Arc::clone(&features),
+        tasks: tasks.clone(),
+        live: LiveConnections::default(),
+    });
+    let turns = Turns::new(TurnServices {
+        tenant,
+        store,
+        clock,
+        lore,
+        memory,
+        settings,
+        connections,
+        announcements,
+        figures,
+        choosing,
+        noting: parts.noting,
+        tasks,
+        recogniser: Recogniser::default(),
+        recent_paths: RecentPaths::default(),
+        sent_log: SentLog::default(),
+    });
+    (turns, features)
+}
 
-    fn deref(&self) -> &AppParts {
-        &self.0.parts
+impl std::ops::Deref for App {
+    type Target = Services;
+
+    fn deref(&self) -> &Services {
+        &self.0
     }
 }

@@ -7,16 +7,14 @@ use std::{
 };
 
 use loreloom_core::{
-    cache_placement::Provider, ids::ConnectionId, tokens::TokenCounter, turn::TurnInput,
-    units::Tokens,
+    cache_placement::Provider, ids::ConnectionId, tokens::TokenCounter, units::Tokens,
 };
 use loreloom_ports::{Diagnosis, Upstream};
 
 use crate::{
-    app::App,
     connection_settings::{ConnectionKind, ConnectionSettings, Prices},
-    live_features::Started,
-    own_connections::Reach,
+    feature_switch::Started,
+    own_connections::ConnectionReach,
     questions::Questions,
     routing::{RouteSetting, Routing},
     unopened,
@@ -43,8 +41,9 @@ pub struct Prospect {
 
 /// Opens a connection of the API's own, or says why it cannot. It may take its time: keyrings
 /// ask people.
-pub type Opening =
-    Arc<dyn Fn(&str, &ConnectionSettings, Reach) -> Result<Connection, String> + Send + Sync>;
+pub type Opening = Arc<
+    dyn Fn(&str, &ConnectionSettings, ConnectionReach) -> Result<Connection, String> + Send + Sync,
+>;
 
 /// Takes up the key that a front end sent, for work that goes on without it.
 pub type Holding = Arc<dyn Fn(&str) + Send + Sync>;
@@ -140,7 +139,7 @@ pub enum ConnectionsError {
 
 /// The connection of one request, and what is counted on it.
 #[derive(Clone)]
-pub(crate) struct Line {
+pub(crate) struct ModelRoute {
     pub(crate) connection: Arc<Connection>,
     pub(crate) model: String,
     pub(crate) counter: Arc<dyn TokenCounter>,
@@ -344,13 +343,22 @@ impl Connections {
     }
 
     /// What a server told of a model; `Err` if it was never asked.
-    fn told(&self, connection: &ConnectionId, model: &str) -> Result<Option<Tokens>, ()> {
+    pub(crate) fn told(
+        &self,
+        connection: &ConnectionId,
+        model: &str,
+    ) -> Result<Option<Tokens>, ()> {
         let sizes = self.sizes.read().unwrap_or_else(PoisonError::into_inner);
         sizes.get(&(connection.clone(), model.to_owned())).copied().ok_or(())
     }
 
     /// Remembers what a server told of a model; `false` if there is no room.
-    fn tell(&self, connection: &ConnectionId, model: &str, size: Option<Tokens>) -> bool {
+    pub(crate) fn tell(
+        &self,
+        connection: &ConnectionId,
+        model: &str,
+        size: Option<Tokens>,
+    ) -> bool {
         let mut sizes = self.sizes.write().unwrap_or_else(PoisonError::into_inner);
         let key = (connection.clone(), model.to_owned());
         // Names come from requests: nobody may fill the memory with them.
@@ -370,56 +378,6 @@ fn place(all: &[Arc<Connection>], name: &ConnectionId) -> Result<usize, Connecti
         let known = all.iter().map(|one| format!("`{}`", one.name)).collect::<Vec<_>>();
         ConnectionsError::Unknown { name: name.clone(), known: known.join(", ") }
     })
-}
-
-impl App {
-    /// The connection that a turn went over, if it is still there.
-    pub(crate) fn connection_of(&self, input: Option<&TurnInput>) -> Option<Arc<Connection>> {
-        let name = input?.connection.as_ref()?;
-        self.connections().named(name).ok().cloned()
-    }
-
-    /// What counts tokens for a turn that was told like this: its connection's tokenizer, or
-    /// that of the connection that requests go to by themselves.
-    pub(crate) fn counter_of(&self, input: Option<&TurnInput>) -> Arc<dyn TokenCounter> {
-        let connections = self.connections();
-        let named = self.connection_of(input);
-        let model = input.and_then(|input| input.model.as_deref());
-        let connection = named.as_ref().unwrap_or_else(|| connections.of(model));
-        (connection.counting)(model.unwrap_or_default())
-    }
-
-    /// The line for a model of a connection. A context size that is neither configured nor
-    /// known is asked for beside the turn: the next ones have it.
-    pub(crate) fn line(&self, connection: &Arc<Connection>, model: Option<&str>) -> Line {
-        let model = model.unwrap_or_default().to_owned();
-        let counter = (connection.counting)(&model);
-        let context = connection.context.or_else(|| self.told_size(connection, &model));
-        let context = context.unwrap_or(self.live().defaults.context);
-        Line { connection: Arc::clone(connection), model, counter, context }
-    }
-
-    fn told_size(&self, connection: &Arc<Connection>, model: &str) -> Option<Tokens> {
-        let connections = self.connections();
-        // One that is exchanged meanwhile is not asked for its namesake.
-        let mut known = connections.all().iter();
-        known.find(|one| Arc::ptr_eq(one, connection))?;
-        let name = &connection.name;
-        if let Ok(told) = connections.told(name, model) {
-            return told;
-        }
-        // What cannot be remembered would be asked for by every request.
-        if !connections.tell(name, model, None) {
-            return None;
-        }
-        let (connection, model) = (Arc::clone(connection), model.to_owned());
-        self.tasks.spawn(async move {
-            if let Some(size) = connection.diagnosis.context_size(&model).await {
-                connections.tell(&connection.name, &model, Some(Tokens(size)));
-            }
-        });
-        None
-    }
 }
 
 /// Whether a name fits a pattern with `*` and `?`. Every request asks it of every route.

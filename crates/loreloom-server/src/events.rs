@@ -108,7 +108,8 @@ impl Happened {
 
 /// An event with its number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub(crate) struct Event {
+#[schema(as = Event)]
+pub(crate) struct ApiEvent {
     /// Its number; later events have higher ones, after a restart too.
     pub(crate) id: u64,
     /// What happened.
@@ -119,12 +120,12 @@ pub(crate) struct Event {
 /// The events of the server.
 pub(crate) struct Events {
     ring: Mutex<Ring>,
-    sender: broadcast::Sender<(TenantId, Event)>,
+    sender: broadcast::Sender<(TenantId, ApiEvent)>,
 }
 
 struct Ring {
     next: u64,
-    kept: VecDeque<(TenantId, Event)>,
+    kept: VecDeque<(TenantId, ApiEvent)>,
 }
 
 impl Default for Events {
@@ -135,13 +136,13 @@ impl Default for Events {
 
 /// A watcher: what it missed, and what comes.
 pub(crate) struct Watching {
-    missed: VecDeque<Event>,
-    coming: broadcast::Receiver<(TenantId, Event)>,
+    missed: VecDeque<ApiEvent>,
+    coming: broadcast::Receiver<(TenantId, ApiEvent)>,
 }
 
 impl Watching {
     /// The next event of a tenant, once there is one; none when no more can come.
-    pub(crate) async fn next(&mut self, events: &Events, tenant: &TenantId) -> Option<Event> {
+    pub(crate) async fn next(&mut self, events: &Events, tenant: &TenantId) -> Option<ApiEvent> {
         loop {
             if let Some(missed) = self.missed.pop_front() {
                 return Some(missed);
@@ -157,7 +158,7 @@ impl Watching {
 
     /// Goes on with what comes, after word of a gap: who hears of it reads everything again.
     fn beyond_a_gap(ring: &Ring, events: &Events) -> Self {
-        let gap = Event { id: ring.newest(), what: Happened::Gap };
+        let gap = ApiEvent { id: ring.newest(), what: Happened::Gap };
         Self { missed: VecDeque::from([gap]), coming: events.sender.subscribe() }
     }
 }
@@ -181,7 +182,7 @@ impl Events {
     /// Tells everybody.
     pub(crate) fn tell(&self, tenant: &TenantId, what: Happened) {
         let mut ring = self.ring();
-        let event = Event { id: ring.next, what };
+        let event = ApiEvent { id: ring.next, what };
         ring.next += 1;
         if ring.kept.len() == KEPT {
             ring.kept.pop_front();
@@ -200,7 +201,7 @@ impl Events {
         if after.is_some_and(|after| after > ring.newest() || after + 1 < oldest) {
             return Watching::beyond_a_gap(&ring, self);
         }
-        let is_missed = |whose: &TenantId, event: &Event| {
+        let is_missed = |whose: &TenantId, event: &ApiEvent| {
             whose == tenant && after.is_some_and(|after| event.id > after)
         };
         let missed = ring.kept.iter().filter(|(whose, event)| is_missed(whose, event));
@@ -254,10 +255,10 @@ mod tests {
             events.tell(&tenant, Happened::Desk { revision });
         }
         let gap = watching.next(&events, &tenant).await;
-        assert_eq!(gap, Some(Event { id: 6025, what: Happened::Gap }));
+        assert_eq!(gap, Some(ApiEvent { id: 6025, what: Happened::Gap }));
         events.tell(&tenant, Happened::Desk { revision: 9 });
         let next = watching.next(&events, &tenant).await;
-        assert_eq!(next, Some(Event { id: 6026, what: Happened::Desk { revision: 9 } }));
+        assert_eq!(next, Some(ApiEvent { id: 6026, what: Happened::Desk { revision: 9 } }));
         assert_eq!(missed(&events, 6025), [6026], "where the gap was is a place to go on from");
     }
 

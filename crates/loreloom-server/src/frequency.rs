@@ -1,7 +1,7 @@
 //! How often the keys of an entry are found in the stored chats.
 //!
 //! Messages are looked at one by one, each as if it were all that was said, with the same
-//! probes as `trying` makes: the engine's own answer, and no second matcher. A message that
+//! probes as `preview` makes: the engine's own answer, and no second matcher. A message that
 //! stands on several branches counts once. The work is bounded by the text that is looked at,
 //! newest chats first, and not by time, so that the same chats give the same answer.
 
@@ -17,7 +17,7 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::trying::Probes;
+use crate::preview::Probes;
 
 /// The most text that is looked at, in bytes.
 pub(crate) const MOST_TEXT: usize = 8 << 20;
@@ -52,7 +52,7 @@ pub(crate) struct Frequency {
 }
 
 /// Counts, chat by chat.
-pub(crate) struct Counting {
+pub(crate) struct KeyCount {
     probes: Probes,
     rules: Rules,
     /// What the user and the character are called.
@@ -61,7 +61,7 @@ pub(crate) struct Counting {
     found: Frequency,
 }
 
-impl Counting {
+impl KeyCount {
     /// The keys of an entry, to be looked for in as much text as `most` bytes.
     pub(crate) fn of(
         entry: &Entry,
@@ -149,7 +149,7 @@ mod tests {
         entry.activation.keys = ["bell", "/ropes?/"].map(Key::parse).to_vec();
         let names = ("Wren".to_owned(), "Mira".to_owned());
         let rules = Rules::default();
-        let mut counting = Counting::of(&entry, Dialect::WorldInfo, &rules, names, most);
+        let mut counting = KeyCount::of(&entry, Dialect::WorldInfo, &rules, names, most);
         let chat = ChatId::from("inn");
         let texts: Vec<(MessageId, Text)> = texts
             .iter()

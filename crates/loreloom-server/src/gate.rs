@@ -20,7 +20,6 @@ use http::{
     header::{AUTHORIZATION, WWW_AUTHENTICATE},
 };
 use loreloom_core::ids::TenantId;
-use loreloom_ports::StoreError;
 use tower::ServiceExt as _;
 
 use crate::{
@@ -29,9 +28,10 @@ use crate::{
     assets,
     guard::{Origins, Stranger},
     keys::{KeyRecord, Keys, PREFIX, Scope},
-    limits, proxy,
+    limits,
+    lore_service::LoreServiceError,
+    proxy,
     router::{TEXT, routes},
-    stacks::StacksError,
 };
 
 /// Who may ask.
@@ -158,7 +158,7 @@ impl Gate {
     }
 
     /// The part of a tenant, which is made when it first asks.
-    async fn served(&self, tenant: &TenantId) -> Result<Served, StacksError> {
+    async fn served(&self, tenant: &TenantId) -> Result<Served, LoreServiceError> {
         if *tenant == self.app.tenant {
             return Ok(self.own.clone());
         }
@@ -179,26 +179,6 @@ impl Gate {
         let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
         others.insert(tenant.clone(), served.clone());
         Ok(served)
-    }
-}
-
-impl App {
-    /// Takes up what the store has and keeps in step with it, until the server stops.
-    pub async fn open(&self) -> Result<(), StacksError> {
-        self.restore().await?;
-        self.stacks.prepare().await?;
-        self.stacks.refresh(self.store.as_ref(), &self.tenant).await?;
-        // Not before: what others change in between would be known as seen.
-        self.take_up_connections().await?;
-        self.api().features.settled().await;
-        let following = self.clone();
-        self.tasks.spawn(async move { following.keep_in_step().await });
-        Ok(())
-    }
-
-    /// Takes up which keys there are.
-    pub async fn refresh_keys(&self) -> Result<(), StoreError> {
-        self.access.keys.refresh(self.store.as_ref()).await
     }
 }
 

@@ -77,7 +77,7 @@ pub(crate) enum NodeKind {
 /// A thing of the graph.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = GraphNode)]
-pub(crate) struct Node {
+pub(crate) struct GraphNode {
     /// The entry's id; of an entity `entity:` and its name.
     pub(crate) id: String,
     /// What it is.
@@ -99,7 +99,7 @@ pub(crate) struct Node {
     pub(crate) y: i32,
 }
 
-impl Node {
+impl GraphNode {
     /// A node that nothing is known of but what it is.
     fn new(id: String, kind: NodeKind, title: &str) -> Self {
         Self {
@@ -134,8 +134,8 @@ pub(crate) struct Edge {
 
 /// The part of a graph that is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct View {
-    pub(crate) nodes: Vec<Node>,
+pub(crate) struct GraphPart {
+    pub(crate) nodes: Vec<GraphNode>,
     pub(crate) edges: Vec<Edge>,
 }
 
@@ -148,7 +148,7 @@ struct Tie {
 /// All nodes, and what ties them.
 #[derive(Default)]
 pub(crate) struct Graph {
-    nodes: Vec<Node>,
+    nodes: Vec<GraphNode>,
     at: FxHashMap<String, usize>,
     ties: BTreeMap<(usize, usize, Layer), Tie>,
 }
@@ -159,16 +159,16 @@ impl Graph {
         let mut graph = Self::default();
         for row in rows {
             let kind = if row.is_note() { NodeKind::Note } else { NodeKind::Entry };
-            graph.add(Node {
+            graph.add(GraphNode {
                 book: Some(row.book.to_owned()),
                 fired: fires(row.id).fired,
-                ..Node::new(row.id.to_string(), kind, row.title())
+                ..GraphNode::new(row.id.to_string(), kind, row.title())
             });
         }
         graph
     }
 
-    fn add(&mut self, node: Node) -> usize {
+    fn add(&mut self, node: GraphNode) -> usize {
         if let Some(at) = self.at.get(&node.id) {
             return *at;
         }
@@ -327,7 +327,7 @@ impl Graph {
     }
 
     fn entity(&mut self, name: &str) -> usize {
-        self.add(Node::new(format!("entity:{}", name.to_lowercase()), NodeKind::Entity, name))
+        self.add(GraphNode::new(format!("entity:{}", name.to_lowercase()), NodeKind::Entity, name))
     }
 
     /// Whether there is a node of that id.
@@ -342,7 +342,7 @@ impl Graph {
 
     /// The nodes around one, up to so many steps away; without one, those with the most ties.
     /// At most `limit`, near ones and those with many ties first.
-    pub(crate) fn view(mut self, focus: Option<&str>, depth: usize, limit: usize) -> View {
+    pub(crate) fn view(mut self, focus: Option<&str>, depth: usize, limit: usize) -> GraphPart {
         let mut near: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); self.nodes.len()];
         for (from, to, _) in self.ties.keys() {
             near[*from].insert(*to);
@@ -374,7 +374,7 @@ impl Graph {
             weight,
             word,
         });
-        View {
+        GraphPart {
             edges: edges.collect(),
             nodes: shown.iter().map(|at| self.nodes[*at].clone()).collect(),
         }

@@ -4,66 +4,61 @@
 //! The server is handed a store, an upstream and a clock through the traits of
 //! `loreloom-ports`; it names no database and no HTTP client.
 
+mod announcements;
 mod api;
 mod app;
 mod assets;
-mod bookcase;
-mod caching;
 mod catalog;
 mod chat_import;
-mod choosing;
+mod chat_metadata;
+mod connection_service;
 mod connection_settings;
 mod connections;
-mod deciding;
-mod echoes;
+mod document_sync;
+mod entry_moves;
 mod events;
 mod fail_opens;
+mod feature_switch;
 mod features;
+mod figures;
 mod frequency;
 mod gate;
 mod graph;
 mod guard;
 mod keys;
-mod labels;
+mod last_turn;
 mod limits;
-mod live;
-mod live_features;
-mod looking_back;
 mod lore;
+mod lore_service;
 pub mod lore_vectors;
 mod metrics;
 mod models;
-mod moving;
 mod notices;
-mod noting;
 mod own_connections;
 mod pages;
 pub mod past;
-mod paths;
+mod past_turns;
+mod preview;
 mod prompt_map;
 mod proxy;
 mod questions;
-mod recogniser;
-mod remembering;
 mod replays;
 mod router;
 mod routing;
+mod runtime_settings;
 mod serve;
-mod stacks;
-mod story;
+mod stored_books;
 mod timings;
-mod trying;
+mod turn;
 mod unopened;
 pub mod vault_select;
 mod vaults;
 
 pub use self::{
     api::document as api_document,
-    app::{App, AppParts, Defaults, Weaving},
-    bookcase::{Bookcase, BookcaseError, Contents, Maker, Shelved, Standing},
-    caching::{Placement, SentLog},
+    app::{App, AppParts, Defaults, Services, Weaving},
     chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
-    choosing::Choosing,
+    chat_metadata::{Label, Labels},
     connection_settings::{
         ConnectionKind, ConnectionSettings, KeySource, Prices, ServerUrl, SettingsError,
         TokenizerSetting,
@@ -72,21 +67,21 @@ pub use self::{
         Connection, Connections, ConnectionsError, Counting, Holding, Opening, Prospect,
         Prospecting,
     },
+    feature_switch::Started,
     features::{Feature, FeatureChoice, Features},
     gate::Access,
     guard::Origins,
     keys::{KeyCabinet, KeyError, KeyRecord, Keys, Scope},
-    labels::{Label, Labels},
-    limits::Limits,
-    live_features::Started,
+    last_turn::LastTurn,
+    limits::ServerLimits,
     lore::{Lore, LoreError},
+    lore_service::{LoreService, LoreServiceError},
     notices::{Happened, Notice, Notices},
-    own_connections::{OwnConnection, Reach},
+    own_connections::{ConnectionReach, OwnConnection},
     questions::Questions,
-    recogniser::Recogniser,
     routing::{KeptRouting, RouteSetting, Routing},
     serve::serve,
-    stacks::{Stacks, StacksError},
-    story::LastTurn,
+    stored_books::{Contents, Maker, Shelved, StoredBook, StoredBooks, StoredBooksError},
+    turn::{Choosing, LorePlacement},
     vaults::{OpenVault, RegisteredVault, VaultKeeper, VaultRefusal},
 };

@@ -18,7 +18,7 @@ use tokio::{
 
 /// What one client may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ServerLimits {
     /// The largest body of a request, in bytes.
     pub body: usize,
     /// The largest head of a request, in bytes.
@@ -37,7 +37,7 @@ pub struct Limits {
 /// What slow lines still send: a body of a mebibyte may take six minutes.
 const LEAST_RATE: NonZeroU32 = NonZeroU32::MIN.saturating_add(4095);
 
-impl Default for Limits {
+impl Default for ServerLimits {
     fn default() -> Self {
         Self {
             body: 64 << 20,
@@ -78,7 +78,7 @@ impl Stalled {
 
 /// A body that fails if it falls silent or trickles. Only the time that is spent waiting for it
 /// counts: whoever reads it may take their time.
-pub(crate) fn steady(body: Body, limits: Limits) -> Body {
+pub(crate) fn steady(body: Body, limits: ServerLimits) -> Body {
     let pieces = body.into_data_stream();
     let sending = Sending { pieces, limits, waited: Duration::ZERO, found: 0 };
     Body::from_stream(stream::unfold(Some(sending), |sending| async move {
@@ -93,7 +93,7 @@ pub(crate) fn steady(body: Body, limits: Limits) -> Body {
 /// A body that is being sent.
 struct Sending {
     pieces: BodyDataStream,
-    limits: Limits,
+    limits: ServerLimits,
     /// How long it was waited for.
     waited: Duration,
     /// Bytes that came.
@@ -102,7 +102,7 @@ struct Sending {
 
 impl Sending {
     async fn next(&mut self) -> Result<Option<Result<Bytes, axum::Error>>, Stalled> {
-        let Limits { stall, least_rate: least, .. } = self.limits;
+        let ServerLimits { stall, least_rate: least, .. } = self.limits;
         let allowed = stall * 2 + Duration::from_secs(self.found) / least.get();
         let left = allowed.saturating_sub(self.waited);
         let began = Instant::now();
@@ -214,9 +214,9 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 
-    fn limits(stall: u64, least_rate: u32) -> Limits {
+    fn limits(stall: u64, least_rate: u32) -> ServerLimits {
         let least_rate = NonZeroU32::new(least_rate).unwrap();
-        Limits { stall: Duration::from_millis(stall), least_rate, ..Limits::default() }
+        ServerLimits { stall: Duration::from_millis(stall), least_rate, ..ServerLimits::default() }
     }
 
     #[tokio::test]

@@ -26,7 +26,7 @@ use loreloom_core::{
 use loreloom_ports::{EmbedError, StoreError, StoryStore};
 use rustc_hash::{FxHashMap, FxHasher};
 
-use crate::stacks::Finder;
+use crate::lore_service::EntryFinder;
 
 /// Books, rules and what is remembered of texts already scanned.
 pub struct Lore {
@@ -35,7 +35,7 @@ pub struct Lore {
     /// Entries that are found by meaning.
     vectors: LoreVectors,
     /// What they are found with: only vectors of one model can be compared.
-    finder: Option<Arc<Finder>>,
+    finder: Option<Arc<EntryFinder>>,
     /// Whom each book of the source follows.
     bindings: Vec<Vec<Binding>>,
     active_sets: Mutex<FxHashMap<Vec<Attachment>, Arc<ActiveEntries>>>,
@@ -102,7 +102,7 @@ impl Lore {
     /// embedded again.
     pub(crate) async fn prepare(
         &mut self,
-        finder: Arc<Finder>,
+        finder: Arc<EntryFinder>,
         before: &LoreVectors,
     ) -> Result<(), EmbedError> {
         self.vectors = self.vectors_with(&finder, Some(before)).await?;
@@ -113,7 +113,7 @@ impl Lore {
     /// The entries that are found by meaning, as this finder embeds them.
     pub(crate) async fn vectors_with(
         &self,
-        finder: &Finder,
+        finder: &EntryFinder,
         before: Option<&LoreVectors>,
     ) -> Result<LoreVectors, EmbedError> {
         let embedder = finder.embedder.as_ref();
@@ -126,7 +126,7 @@ impl Lore {
     }
 
     /// What entries are found by meaning with.
-    pub(crate) fn finder(&self) -> Option<&Arc<Finder>> {
+    pub(crate) fn finder(&self) -> Option<&Arc<EntryFinder>> {
         self.finder.as_ref()
     }
 

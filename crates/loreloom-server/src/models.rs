@@ -35,12 +35,12 @@ const WARNING: HeaderName = HeaderName::from_static("x-loreloom-warning");
 
 /// In whose form a list is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum ListFormat {
     OpenAi,
     Ollama,
 }
 
-impl Form {
+impl ListFormat {
     fn of_path(path: &str) -> Self {
         if path.ends_with("/tags") { Self::Ollama } else { Self::OpenAi }
     }
@@ -106,7 +106,7 @@ impl Form {
 
 /// The list of models: of all connections where there are several, else as it is.
 pub(crate) async fn list(State(app): State<App>, request: Request) -> Response {
-    let connections = app.connections();
+    let connections = app.connections.now();
     let is_union = request.method() == Method::GET
         && connections.is_choice()
         && !request.headers().contains_key(CONNECTION);
@@ -116,8 +116,8 @@ pub(crate) async fn list(State(app): State<App>, request: Request) -> Response {
     if let Some(refusal) = Pass::refusal(request.extensions(), Scope::Proxy) {
         return refusal;
     }
-    app.api().metrics.passed_on();
-    let form = Form::of_path(request.uri().path());
+    app.figures.metrics.passed_on();
+    let form = ListFormat::of_path(request.uri().path());
     let asking = connections.all().iter().map(|one| {
         let key = request.headers().get(AUTHORIZATION);
         // A front end's key is for the server that its requests go to, and nobody else's.
@@ -137,7 +137,7 @@ pub(crate) async fn one(
     Path(name): Path<String>,
     mut request: Request,
 ) -> Response {
-    let connections = app.connections();
+    let connections = app.connections.now();
     let addressed = connections.addressed(&name);
     if let Some((connection, _)) = addressed.filter(|_| !request.headers().contains_key(CONNECTION))
         && let Some(uri) = behind(request.uri(), connection.name.as_str())
@@ -161,9 +161,9 @@ fn behind(uri: &Uri, connection: &str) -> Option<Uri> {
 }
 
 /// The models of a connection, and the form that they are told in.
-type Found = Result<(Form, Vec<(String, Value)>), String>;
+type ModelList = Result<(ListFormat, Vec<(String, Value)>), String>;
 
-async fn ask(connection: &Connection, form: Form, key: Option<HeaderValue>) -> Found {
+async fn ask(connection: &Connection, form: ListFormat, key: Option<HeaderValue>) -> ModelList {
     let asking = async {
         match ask_as(connection, form, key.clone()).await {
             Ok(models) => Ok((form, models)),
@@ -180,7 +180,7 @@ async fn ask(connection: &Connection, form: Form, key: Option<HeaderValue>) -> F
 
 async fn ask_as(
     connection: &Connection,
-    form: Form,
+    form: ListFormat,
     key: Option<HeaderValue>,
 ) -> Result<Vec<(String, Value)>, String> {
     let headers: HeaderMap = key.map(|key| (AUTHORIZATION, key)).into_iter().collect();
@@ -202,7 +202,7 @@ async fn ask_as(
 }
 
 /// The lists of all connections as one, in the order of the connections.
-fn union(connections: &Connections, form: Form, found: Vec<Found>) -> Response {
+fn union(connections: &Connections, form: ListFormat, found: Vec<ModelList>) -> Response {
     let (mut models, mut missing) = (Vec::new(), Vec::new());
     for (connection, found) in connections.all().iter().zip(found) {
         match found {

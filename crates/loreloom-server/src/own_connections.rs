@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 use crate::{
-    app::App,
+    connection_service::ConnectionService,
     connection_settings::ConnectionSettings,
     connections::{Connection, Connections},
     routing::{KeptRouting, Routing},
@@ -28,7 +28,7 @@ pub(crate) const CONNECTIONS: &str = "connection/";
 /// Where a connection may lead, by who set it up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reach {
+pub enum ConnectionReach {
     /// Anywhere: it was set up on the server's own machine.
     Anywhere,
     /// Only to what everybody can reach: it was set up with a key.
@@ -43,15 +43,15 @@ pub struct OwnConnection {
     /// What was said of it.
     pub settings: ConnectionSettings,
     /// Where it may lead.
-    pub reach: Reach,
+    pub reach: ConnectionReach,
     /// Why what stands on the desk cannot be read: another version wrote it.
     pub problem: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredConnection {
     settings: ConnectionSettings,
-    reach: Reach,
+    reach: ConnectionReach,
 }
 
 impl OwnConnection {
@@ -61,12 +61,14 @@ impl OwnConnection {
         let items = desk.items(tenant, CONNECTIONS).await?;
         let read = |item: &loreloom_ports::Item| {
             let name = item.key.strip_prefix(CONNECTIONS).unwrap_or(&item.key).into();
-            match Kept::deserialize(&item.value) {
-                Ok(Kept { settings, reach }) => Self { name, settings, reach, problem: None },
+            match StoredConnection::deserialize(&item.value) {
+                Ok(StoredConnection { settings, reach }) => {
+                    Self { name, settings, reach, problem: None }
+                }
                 Err(error) => Self {
                     name,
                     settings: ConnectionSettings::default(),
-                    reach: Reach::Public,
+                    reach: ConnectionReach::Public,
                     problem: Some(format!("its settings cannot be read: {error}")),
                 },
             }
@@ -76,7 +78,7 @@ impl OwnConnection {
 
     /// The change that writes it down.
     pub(crate) fn change(&self) -> Result<Change, StoreError> {
-        let kept = Kept { settings: self.settings.clone(), reach: self.reach };
+        let kept = StoredConnection { settings: self.settings.clone(), reach: self.reach };
         let value = serde_json::to_value(kept).map_err(|error| StoreError::Contradiction {
             rule: "a connection has a JSON form",
             found: error.to_string(),
@@ -97,35 +99,35 @@ fn key_of(name: &ConnectionId) -> String {
 /// The connections as they were taken up last.
 #[derive(Default)]
 pub(crate) struct LiveConnections {
-    now: RwLock<Option<Arc<Now>>>,
+    now: RwLock<Option<Arc<ConnectionsNow>>>,
     /// One at a time takes them up, so that the newest stay.
     changing: Mutex<()>,
 }
 
 /// What was taken up, and what came of it.
-struct Now {
+struct ConnectionsNow {
     own: Vec<(OwnConnection, Arc<Connection>)>,
     routing: KeptRouting,
     connections: Arc<Connections>,
 }
 
 impl LiveConnections {
-    fn now(&self) -> Option<Arc<Now>> {
+    fn now(&self) -> Option<Arc<ConnectionsNow>> {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl App {
+impl ConnectionService {
     /// The connections as they are now. Whoever holds them keeps them, whatever is changed.
-    pub fn connections(&self) -> Arc<Connections> {
-        let now = self.api().connections.now.read().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn now(&self) -> Arc<Connections> {
+        let now = self.live.now.read().unwrap_or_else(PoisonError::into_inner);
         now.as_ref()
             .map_or_else(|| Arc::clone(&self.configured), |now| Arc::clone(&now.connections))
     }
 
     /// Takes up the connections and routes of the desk, if they are others than before.
-    pub(crate) async fn take_up_connections(&self) -> Result<(), StoreError> {
-        let live = &self.api().connections;
+    pub(crate) async fn take_up(&self) -> Result<(), StoreError> {
+        let live = &self.live;
         let _one_at_a_time = live.changing.lock().await;
         let own = OwnConnection::all(self.store.as_ref(), &self.tenant).await?;
         let routing = Routing::read(self.store.as_ref(), &self.tenant).await?;
@@ -136,7 +138,7 @@ impl App {
             });
         if same {
             if before.is_none() {
-                self.take_up_features(&self.configured, &routing.routing.features);
+                self.features.take_up(&self.configured, &routing.routing.features);
             }
             return Ok(());
         }
@@ -155,9 +157,9 @@ impl App {
             opened.push((one, connection));
         }
         let open = opened.iter().map(|(_, connection)| Arc::clone(connection)).collect();
-        let connections = self.configured.with_own(open, &routing.routing, &self.connections());
-        self.take_up_features(&connections, &routing.routing.features);
-        let now = Now { own: opened, routing, connections: Arc::new(connections) };
+        let connections = self.configured.with_own(open, &routing.routing, &self.now());
+        self.features.take_up(&connections, &routing.routing.features);
+        let now = ConnectionsNow { own: opened, routing, connections: Arc::new(connections) };
         *live.now.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(now));
         Ok(())
     }

@@ -19,7 +19,7 @@ use loreloom_core::{
 };
 use serde_json::json;
 
-use crate::{App, story::LastTurn};
+use crate::{App, last_turn::LastTurn};
 
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -135,7 +135,7 @@ fn format_mark(source: &str, tokens: u32, text: &str) -> String {
 }
 
 fn verdicts(app: &App, verdicts: &[Verdict], untouched: u32) -> String {
-    let lore = app.stacks.lore();
+    let lore = app.lore.current();
     let names = |id: &EntryId| lore.library().title(id).unwrap_or(id.as_str()).to_owned();
     let rows = verdicts.iter().map(|verdict| {
         let (class, what) = match verdict.outcome {

@@ -70,7 +70,7 @@ pub(crate) enum Cause {
     /// Nothing: the prompt before is a beginning of this one.
     Grew,
     /// A woven text came, went or changed.
-    Decision,
+    Woven,
     /// A message of the front end changed.
     Message,
 }
@@ -194,7 +194,7 @@ fn unchanged(
     let grew = byte == 0 && message >= before.len();
     let cause = match span {
         _ if grew => Cause::Grew,
-        Some(_) => Cause::Decision,
+        Some(_) => Cause::Woven,
         None => Cause::Message,
     };
     Unchanged { message, byte, tokens, cause, span: span.filter(|_| !grew).map(|span| span.id) }
@@ -229,10 +229,7 @@ mod tests {
     fn the_first_change_has_a_place_and_a_cause() {
         assert_eq!(shared(&["a"], &["a", "b"], &[]), (1, 0, Cause::Grew));
         assert_eq!(shared(&["ab", "c"], &["ax", "c"], &[]), (0, 1, Cause::Message));
-        assert_eq!(
-            shared(&["ab", "c"], &["ab lore", "c"], &[span(0, 2, 7)]),
-            (0, 2, Cause::Decision)
-        );
+        assert_eq!(shared(&["ab", "c"], &["ab lore", "c"], &[span(0, 2, 7)]), (0, 2, Cause::Woven));
         // Never inside a character.
         assert_eq!(shared(&["é"], &["è"], &[]), (0, 0, Cause::Message));
     }

@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-use crate::past::runs::Run;
+use crate::past::runs::StoryRun;
 use loreloom_core::{
     ids::{ChatId, EntryId, TenantId},
     library::{Library, LibrarySource},
@@ -20,11 +20,19 @@ use loreloom_core::{
     rules::Rules,
     turn::{Speaker, TurnInput},
 };
+use loreloom_ports::Store;
 use serde::Serialize;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use utoipa::ToSchema;
 
-use crate::{app::App, events::Happened, lore::Lore};
+use crate::{
+    connection_service::ConnectionService,
+    events::{Events, Happened},
+    lore::Lore,
+    lore_service::LoreService,
+    runtime_settings::RuntimeSettings,
+    turn::Turns,
+};
 
 /// Runs that are kept.
 const KEPT: usize = 20;
@@ -169,12 +177,12 @@ impl Replaying {
 
 /// The last runs.
 #[derive(Default)]
-pub(crate) struct Replays {
+pub(crate) struct ReplayRuns {
     next: AtomicU64,
     kept: Mutex<VecDeque<Arc<Replaying>>>,
 }
 
-impl Replays {
+impl ReplayRuns {
     fn begin(
         &self,
         tenant: &TenantId,
@@ -222,17 +230,43 @@ pub(crate) enum Comparison {
     NowAnd(Arc<LibrarySource>),
 }
 
-impl App {
+/// Replays chats of a tenant in the background.
+pub(crate) struct Replays {
+    store: Arc<dyn Store>,
+    lore: Arc<LoreService>,
+    settings: Arc<RuntimeSettings>,
+    connections: Arc<ConnectionService>,
+    events: Arc<Events>,
+    tasks: TaskTracker,
+    stopping: CancellationToken,
+    pub(crate) runs: ReplayRuns,
+}
+
+impl Replays {
+    /// Replays chats of a tenant.
+    pub(crate) fn new(turns: &Turns, stopping: CancellationToken) -> Self {
+        Self {
+            store: Arc::clone(&turns.store),
+            lore: Arc::clone(&turns.lore),
+            settings: Arc::clone(&turns.settings),
+            connections: Arc::clone(&turns.connections),
+            events: Arc::clone(&turns.announcements.events),
+            tasks: turns.tasks.clone(),
+            stopping,
+            runs: ReplayRuns::default(),
+        }
+    }
+
     /// Begins to tell chats again.
-    pub(crate) fn replay(
-        &self,
+    pub(crate) fn start(
+        self: &Arc<Self>,
         tenant: &TenantId,
         chats: Vec<ChatId>,
         with: Comparison,
     ) -> Arc<Replaying> {
-        let run = self.api().replays.begin(tenant, chats.len(), self.stacks.lore(), with);
-        let (app, going) = (self.clone(), Arc::clone(&run));
-        self.tasks.spawn(async move { app.go_on(&going, chats).await });
+        let run = self.runs.begin(tenant, chats.len(), self.lore.current(), with);
+        let (this, going) = (Arc::clone(self), Arc::clone(&run));
+        self.tasks.spawn(async move { this.go_on(&going, chats).await });
         run
     }
 
@@ -266,7 +300,7 @@ impl App {
         chat: &ChatId,
         other: &Arc<Option<(Library, Rules)>>,
     ) -> Result<(usize, Vec<(TurnChange, Vec<EntryId>)>), String> {
-        let live = self.live();
+        let live = self.settings.now();
         let unknown = |speaker: Option<&str>| TurnInput {
             context: live.defaults.context,
             seed: live.defaults.seed,
@@ -274,10 +308,10 @@ impl App {
             speaker: speaker.map(Speaker::named),
             ..TurnInput::default()
         };
-        let told = Run::of_stored(self.store.as_ref(), &run.tenant, chat, unknown).await;
+        let told = StoryRun::of_stored(self.store.as_ref(), &run.tenant, chat, unknown).await;
         let told = told.map_err(|error| error.to_string())?;
         let (lore, other) = (Arc::clone(&run.lore), Arc::clone(other));
-        let counter = self.counter_of(None);
+        let counter = self.connections.counter_of(None);
         let working = tokio::task::spawn_blocking(move || {
             let active = |input: &TurnInput| Some(lore.attachments(&input.cast(&told.chat)));
             let counter = counter.as_ref();
@@ -305,6 +339,6 @@ impl App {
         };
         let state = state.as_str().to_owned();
         let happened = Happened::Run { run: run.id, done, total, state };
-        self.api().events.tell(&run.tenant, happened);
+        self.events.tell(&run.tenant, happened);
     }
 }

@@ -1,7 +1,7 @@
 //! Which connection does what: routes by models' names, and the features that ask a model.
 //!
 //! Routes and the writer are looked up anew by every request; the other features are told what
-//! to ask when that changes (`live_features`).
+//! to ask when that changes (`feature_switch`).
 
 use loreloom_core::ids::{ConnectionId, TenantId};
 use loreloom_ports::{Change, Desk, Item, StoreError};

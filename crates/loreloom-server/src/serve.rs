@@ -13,7 +13,7 @@ use tokio::{
     sync::Semaphore,
 };
 
-use crate::{App, Limits, gate::Gate, guard::Peer, limits::Patient};
+use crate::{App, ServerLimits, gate::Gate, guard::Peer, limits::Patient};
 
 /// What a connection too many is told.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n\
@@ -68,7 +68,7 @@ fn converse(
     stream: TcpStream,
     peer: SocketAddr,
     gate: &Arc<Gate>,
-    limits: Limits,
+    limits: ServerLimits,
     watcher: Watcher,
 ) -> impl Future<Output = ()> + Send + use<> {
     let gate = Arc::clone(gate);

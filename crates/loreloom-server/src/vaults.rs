@@ -9,7 +9,7 @@ use loreloom_core::{dialects::vault::NoteSource, ids::TenantId};
 use loreloom_ports::{Change, Desk, StoreError};
 use serde::{Deserialize, Serialize};
 
-use crate::{app::App, connection_settings::KeySource};
+use crate::connection_settings::KeySource;
 
 /// Names of vaults on the desk begin so.
 pub(crate) const VAULTS: &str = "vault/";
@@ -89,7 +89,7 @@ pub trait VaultKeeper: Send + Sync {
 /// What stands on the desk: a folder, or an address with the source of its key.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Kept {
+struct StoredVault {
     #[serde(skip_serializing_if = "Option::is_none")]
     folder: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,8 +107,8 @@ impl RegisteredVault {
                 what: format!("`{}` on the desk", item.key),
                 reason,
             };
-            let Kept { folder, url, key } =
-                Kept::deserialize(&item.value).map_err(|error| damaged(error.to_string()))?;
+            let StoredVault { folder, url, key } = StoredVault::deserialize(&item.value)
+                .map_err(|error| damaged(error.to_string()))?;
             let nowhere = || damaged("it has neither `folder` nor `url`".to_owned());
             let name = item.key.strip_prefix(VAULTS).unwrap_or(&item.key).to_owned();
             let place = folder.or(url).ok_or_else(nowhere)?;
@@ -126,7 +126,7 @@ impl RegisteredVault {
     pub(crate) fn registering(&self) -> Change {
         let is_address = Self::is_address(&self.place);
         let place = || Some(self.place.clone());
-        let kept = Kept {
+        let kept = StoredVault {
             folder: place().filter(|_| !is_address),
             url: place().filter(|_| is_address),
             key: self.key.clone(),
@@ -138,27 +138,5 @@ impl RegisteredVault {
     /// The change that takes a vault out.
     pub(crate) fn removing(name: &str) -> Change {
         Change { key: format!("{VAULTS}{name}"), value: None }
-    }
-}
-
-impl App {
-    /// Opens the vaults that are registered, if they are others than before.
-    pub(crate) async fn take_up_vaults(&self) -> Result<(), StoreError> {
-        let Some(keeper) = self.stacks.vault_keeper() else { return Ok(()) };
-        let registered = RegisteredVault::all(self.store.as_ref(), &self.tenant).await?;
-        let open = keeper.open();
-        let open: Vec<(&str, &str)> = open
-            .iter()
-            .filter(|vault| vault.registered)
-            .map(|vault| (vault.name.as_str(), vault.place.as_str()))
-            .collect();
-        let wanted: Vec<(&str, &str)> =
-            registered.iter().map(|one| (one.name.as_str(), one.place.as_str())).collect();
-        if open != wanted
-            && let Err(error) = keeper.keep().await
-        {
-            tracing::warn!(%error, "the vaults stay as they were");
-        }
-        Ok(())
     }
 }

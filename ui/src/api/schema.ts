@@ -665,6 +665,17 @@ export interface components {
          * @enum {string}
          */
         EntityKind: "character" | "place" | "object" | "faction" | "concept" | "unknown";
+        /** @description What is remembered of an entity. */
+        EntityTimeline: {
+            /** @description Its other names. */
+            aliases: string[];
+            /** @description What it is. */
+            kind: components["schemas"]["EntityKind"];
+            /** @description What is remembered of it, oldest first, entries without a time last. */
+            moments: components["schemas"]["Moment"][];
+            /** @description Its name. */
+            name: string;
+        };
         /** @description A page of the table of entries. */
         EntriesView: components["schemas"]["Page_EntryRow"] & {
             /** @description The compiled books that the table shows. */
@@ -954,17 +965,6 @@ export interface components {
             tags: string[];
             /** @description Generation types; empty means all. */
             triggers: string[];
-        };
-        /** @description What a model made of a trial. */
-        Finding: {
-            /** @description What to look at. */
-            hint: string;
-            /** @description What was read out of the reply, one line each. */
-            lines: string[];
-            /** @description Whether it is enough. */
-            passed: boolean;
-            /** @description The trial. */
-            trial: components["schemas"]["Trial"];
         };
         /** @description An entry that fired. */
         Fired: {
@@ -1364,35 +1364,6 @@ export interface components {
             /** @enum {string} */
             event: "gap";
         };
-        /** @description Something that happened at a message. */
-        Happening: {
-            /** @description How the thread ended, where that was told: its beginning. */
-            ending?: string | null;
-            /** @description The record. */
-            id: string;
-            /** @description What. */
-            kind: components["schemas"]["HappeningKind"];
-            /** @description To what. */
-            of: components["schemas"]["HappeningOf"];
-            /** @description Whose memory it is. */
-            owner: components["schemas"]["Owner"];
-            /** @description How the one begins that took its place. */
-            replaced_by?: string | null;
-            /** @description How those begin that it took the place of. */
-            replaces: string[];
-            /** @description How it begins. */
-            text: string;
-        };
-        /**
-         * @description What happened to it.
-         * @enum {string}
-         */
-        HappeningKind: "created" | "superseded" | "retired" | "ended";
-        /**
-         * @description What something happened to.
-         * @enum {string}
-         */
-        HappeningOf: "memory" | "scene" | "thread";
         /** @description How the server is. */
         Health: {
             /** @description Books in use. */
@@ -1481,7 +1452,7 @@ export interface components {
             replace: string;
         };
         /**
-         * @description How somebody stands to a piece of knowledge.
+         * @description How a person relates to a fact.
          * @enum {string}
          */
         InsightKind: "knows" | "suspects" | "believes" | "unaware" | "hiding";
@@ -1892,21 +1863,26 @@ export interface components {
             param?: string | null;
             type: components["schemas"]["ProblemCode"];
         };
+        /**
+         * @description A tier that is tested.
+         * @enum {string}
+         */
+        ModelTrial: "long_term" | "session" | "arcs" | "ledger" | "epistemic";
         /** @description Something remembered of an entity. */
         Moment: {
-            /** @description Whether it is still so. */
+            /** @description Whether it is still true. */
             holds: boolean;
             /** @description Its record. */
             id: string;
             /** @description What it is. */
             kind: components["schemas"]["MomentKind"];
-            /** @description The number of the first message it rests on, from 1, where the path tells it. */
+            /** @description The number of the first message it rests on, from 1, if the path has it. */
             message?: number | null;
             /** @description The messages it rests on. */
             receipts: components["schemas"]["MessageId"][];
-            /** @description What took its place. */
+            /** @description What replaced it. */
             replaced_by?: string | null;
-            /** @description What it says. */
+            /** @description Its text. */
             text: string;
             /**
              * Format: int64
@@ -2515,7 +2491,7 @@ export interface components {
             /** @description Whether the model does not see it. */
             hidden: boolean;
             /** @description What happened to memories at it: those of the chat and of all who speak in it. */
-            memory: components["schemas"]["Happening"][];
+            memory: components["schemas"]["StoryEvent"][];
             /** @description The message, wherever it stands. */
             message: components["schemas"]["MessageId"];
             /** @description The speaker's name. */
@@ -3548,6 +3524,35 @@ export interface components {
             /** @description The rule. */
             to: components["schemas"]["Fallback"];
         };
+        /** @description Something that happened at a message. */
+        StoryEvent: {
+            /** @description The start of the summary of how the arc ended. */
+            ending?: string | null;
+            /** @description The record. */
+            id: string;
+            /** @description What happened. */
+            kind: components["schemas"]["StoryEventKind"];
+            /** @description What it happened to. */
+            of: components["schemas"]["StoryEventSubject"];
+            /** @description Whose memory it is. */
+            owner: components["schemas"]["Owner"];
+            /** @description The start of the text that replaced it. */
+            replaced_by?: string | null;
+            /** @description The starts of the texts it replaced. */
+            replaces: string[];
+            /** @description The start of its text. */
+            text: string;
+        };
+        /**
+         * @description What happened to it.
+         * @enum {string}
+         */
+        StoryEventKind: "created" | "superseded" | "retired" | "ended";
+        /**
+         * @description What something happened to.
+         * @enum {string}
+         */
+        StoryEventSubject: "memory" | "scene" | "thread";
         /** @description Who owns the data: the leading key of every stored row. */
         TenantId: string;
         /** @description What to try out: a connection, settings as one would be set up with, or any server. */
@@ -3709,17 +3714,6 @@ export interface components {
              */
             sticky?: number | null;
         };
-        /** @description What is remembered of an entity. */
-        Timeline: {
-            /** @description Its other names. */
-            aliases: string[];
-            /** @description What it is. */
-            kind: components["schemas"]["EntityKind"];
-            /** @description What is remembered of it, oldest first; what has no time comes last. */
-            moments: components["schemas"]["Moment"][];
-            /** @description Its name. */
-            name: string;
-        };
         /**
          * Format: int64
          * @description A moment in milliseconds since the Unix epoch, supplied by the host.
@@ -3786,11 +3780,6 @@ export interface components {
              */
             version: number;
         };
-        /**
-         * @description A tier that is tried out.
-         * @enum {string}
-         */
-        Trial: "long_term" | "session" | "arcs" | "ledger" | "epistemic";
         /** @description What to try out. */
         TrialBody: {
             connection?: components["schemas"]["ConnectionId"] | null;
@@ -3798,6 +3787,26 @@ export interface components {
             model?: string | null;
             /** @description The trial. */
             trial: string;
+        };
+        /** @description The result of a trial. */
+        TrialFinding: {
+            /** @description What a good reply contains. */
+            hint: string;
+            /** @description What was read from the reply, one line each. */
+            lines: string[];
+            /** @description Whether the trial passed. */
+            passed: boolean;
+            /** @description The trial. */
+            trial: components["schemas"]["ModelTrial"];
+        };
+        /** @description A trial that was run. */
+        TrialRun: {
+            /** @description The result. */
+            finding: components["schemas"]["TrialFinding"];
+            /** @description The model's reply. */
+            reply: string;
+            /** @description The trial. */
+            trial: components["schemas"]["ModelTrial"];
         };
         /** @description How a model did. */
         TrialView: {
@@ -3822,7 +3831,7 @@ export interface components {
         /** @description What a model made of the trials. */
         TriedView: {
             /** @description The trials, in the order they were run. */
-            items: components["schemas"]["Tried"][];
+            items: components["schemas"]["TrialRun"][];
         };
         /** @description Trigger metadata of an activated entry. */
         Trigger: {
@@ -4265,15 +4274,15 @@ export interface components {
             /** @description The user's name. */
             user?: string | null;
         };
-        /** @description Something that is kept from a character. */
+        /** @description A memory that is kept from a character. */
         Withheld: {
-            /** @description What it says. */
+            /** @description Its text. */
             content: string;
             /** @description What it is. */
             tier: components["schemas"]["WithheldTier"];
         };
         /**
-         * @description What kind of thing is kept from a character.
+         * @description What kind of memory is kept from a character.
          * @enum {string}
          */
         WithheldTier: "memory" | "scene" | "arc";

@@ -11,7 +11,7 @@ use loreloom_core::{
 };
 use loreloom_formats::dialect_of;
 use loreloom_ports::{Clock as _, Revision};
-use loreloom_server::{Bookcase, Maker, Standing};
+use loreloom_server::{Maker, StoredBook, StoredBooks};
 
 use super::serve::runtime;
 use crate::{clock::SystemClock, files, lore::read_book, moment, store::StoreArguments};
@@ -123,7 +123,7 @@ impl BooksArguments {
         let now = SystemClock.now();
         runtime()?.block_on(async {
             let store = self.store.open_or_make().await?;
-            let case = Bookcase { desk: store.as_ref(), tenant: &tenant };
+            let case = StoredBooks { desk: store.as_ref(), tenant: &tenant };
             match &self.what {
                 BooksCommand::List => list(out, &case, self.json).await,
                 BooksCommand::Log { most } => {
@@ -145,7 +145,11 @@ impl BooksArguments {
 }
 
 /// Carries out a change and returns its revision.
-async fn change(case: &Bookcase<'_>, what: &BooksCommand, now: Timestamp) -> anyhow::Result<u64> {
+async fn change(
+    case: &StoredBooks<'_>,
+    what: &BooksCommand,
+    now: Timestamp,
+) -> anyhow::Result<u64> {
     Ok(match what {
         BooksCommand::Add { files, to, dialect, id } => {
             add(case, files, to, *dialect, id.as_deref(), now).await?
@@ -182,7 +186,7 @@ async fn change(case: &Bookcase<'_>, what: &BooksCommand, now: Timestamp) -> any
 }
 
 async fn add(
-    case: &Bookcase<'_>,
+    case: &StoredBooks<'_>,
     paths: &[PathBuf],
     to: &[Binding],
     dialect: Option<DialectName>,
@@ -215,7 +219,7 @@ async fn add(
     Ok(case.put(books.collect(), Maker::Import, None, now).await?)
 }
 
-async fn list(out: &mut dyn Write, case: &Bookcase<'_>, json: bool) -> anyhow::Result<()> {
+async fn list(out: &mut dyn Write, case: &StoredBooks<'_>, json: bool) -> anyhow::Result<()> {
     let books = case.contents().await?.books;
     if json {
         return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&books)?)?);
@@ -225,7 +229,7 @@ async fn list(out: &mut dyn Write, case: &Bookcase<'_>, json: bool) -> anyhow::R
     }
     let width = books.iter().map(|book| book.id.as_str().chars().count()).max();
     let width = width.unwrap_or(4).clamp(4, 40);
-    for (at, Standing { id, shelved, .. }) in books.iter().enumerate() {
+    for (at, StoredBook { id, shelved, .. }) in books.iter().enumerate() {
         if at == 0 {
             writeln!(out, "{:<width$}  ENTRIES  READ AS     FOLLOWS", "BOOK")?;
         }
@@ -263,7 +267,7 @@ fn log(out: &mut dyn Write, revisions: &[Revision], json: bool) -> anyhow::Resul
 /// Says what a change did and how to take it back.
 async fn report(
     out: &mut dyn Write,
-    case: &Bookcase<'_>,
+    case: &StoredBooks<'_>,
     before: u64,
     revision: u64,
     json: bool,

@@ -25,8 +25,8 @@ use loreloom_formats::{ImportOptions, import};
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
 use loreloom_ports::{Upstream, UpstreamCall};
 use loreloom_server::{
-    App, AppParts, ConnectionKind, ConnectionSettings, Connections, Defaults, LastTurn, Stacks,
-    Weaving,
+    App, AppParts, ConnectionKind, ConnectionSettings, Connections, Defaults, LastTurn,
+    LoreService, Weaving,
 };
 use loreloom_store::SqliteStore;
 use serde::Deserialize;
@@ -74,7 +74,7 @@ impl Demo {
         let story: Story = serde_json::from_slice(STORY)?;
         let book = import(WORLD, &ImportOptions::new("saltmere").named("Saltmere"))?.book;
         let entries = book.entries.len();
-        let stacks = Stacks::new(
+        let stacks = LoreService::new(
             [(Volume::world_info(Arc::new(book)), vec![Binding::Everywhere])],
             Profile::Loreloom.rules(),
             None,
@@ -191,7 +191,7 @@ async fn stored(app: &App, length: usize) -> anyhow::Result<LastTurn> {
 }
 
 fn print_woven(out: &mut dyn Write, app: &App, last: &LastTurn) -> anyhow::Result<()> {
-    let lore = app.stacks.lore();
+    let lore = app.lore.current();
     let names = |id: &EntryId| lore.library().title(id).unwrap_or(id.as_str()).to_owned();
     let report = &last.record.report;
     let woven = |verdict: &&Verdict| matches!(verdict.outcome, Outcome::Activated { .. });

@@ -13,7 +13,7 @@ use loreloom_core::{
 };
 use loreloom_formats::{Limit, chat::import_chat};
 use loreloom_ports::StoryStore;
-use loreloom_server::past::runs::Run;
+use loreloom_server::past::runs::StoryRun;
 
 use super::serve::runtime;
 use crate::{files, limits::limits, store::StoreArguments};
@@ -48,7 +48,7 @@ pub(crate) struct RunArguments {
 /// A chat to be run, under its id or its file's name.
 pub(super) struct NamedRun {
     pub(super) name: String,
-    pub(super) run: Run,
+    pub(super) run: StoryRun,
 }
 
 impl RunArguments {
@@ -93,13 +93,13 @@ impl RunArguments {
         let events = events(messages.filter(is_story), |_, speaker| {
             self.input(&user, speaker.or(character.as_deref()))
         });
-        let run = Run { chat: ChatId(files::stem(file)), events, library: None };
+        let run = StoryRun { chat: ChatId(files::stem(file)), events, library: None };
         Ok(NamedRun { name: name.to_owned(), run })
     }
 
     async fn read_stored(&self, name: &str, store: &dyn StoryStore) -> anyhow::Result<NamedRun> {
         let unknown = |speaker: Option<&str>| self.input(&self.user, speaker);
-        let run = Run::of_stored(store, &TenantId::local(), &name.into(), unknown).await?;
+        let run = StoryRun::of_stored(store, &TenantId::local(), &name.into(), unknown).await?;
         Ok(NamedRun { name: name.to_owned(), run })
     }
 }

@@ -21,8 +21,8 @@ use loreloom_memory::service::ModelUse;
 use loreloom_ports::{ChatModel, Embedder, Store};
 use loreloom_server::{
     App, AppParts, Choosing, ConnectionKind as Kind, ConnectionSettings, Connections, Defaults,
-    Feature, FeatureChoice, KeptRouting, KeySource, Limits, Notices, Placement, Recogniser,
-    Routing, SentLog, ServerUrl, Stacks, Started, VaultKeeper, Weaving, serve,
+    Feature, FeatureChoice, KeptRouting, KeySource, LorePlacement, LoreService, Notices, Routing,
+    ServerLimits, ServerUrl, Started, VaultKeeper, Weaving, serve,
 };
 use tokio::{net::TcpListener, sync::oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -171,7 +171,7 @@ impl Serve {
             let place = self.store.under(&config);
             let store = place.open_or_make().await?;
             let own: Arc<dyn Embedder> = Arc::new(StaticEmbedder::embedded());
-            let stacks = Stacks::new(lore.mounted(&config)?, lore.rules()?, Some(own))?;
+            let stacks = LoreService::new(lore.mounted(&config)?, lore.rules()?, Some(own))?;
             let extractor = self.extractor(&config, &opened)?;
             let set = Routing::read(store.as_ref(), &TenantId::local()).await?;
             let choosing = Some(self.choosing(&lore, &config, &opened, &set)?);
@@ -189,7 +189,7 @@ impl Serve {
             let app =
                 App::new(AppParts { access: Arc::new(access), limits, choosing, noting, ..app });
             keeper.begin(&app).await?;
-            app.stacks.keep_vaults(Arc::clone(&keeper) as Arc<dyn VaultKeeper>);
+            app.lore.keep_vaults(Arc::clone(&keeper) as Arc<dyn VaultKeeper>);
             if let (Some(memory), Some(extractor)) = (&app.memory, extractor) {
                 memory.models.assign(extractor.used, extractor.model);
             }
@@ -206,7 +206,7 @@ impl Serve {
                 address: server.address,
                 connections: used,
                 stories: place.address()?.to_string(),
-                books: app.stacks.lore().library().books().len(),
+                books: app.lore.current().library().books().len(),
                 vaults: keeper.count(),
             };
             // Nobody may be there to read it.
@@ -248,7 +248,7 @@ impl Serve {
     fn for_all(&self, config: &Config) -> anyhow::Result<ForAll> {
         Ok(ForAll {
             strict_roles: self.strict_roles,
-            measured: self.placement(config) != Placement::FrontEnd,
+            measured: self.placement(config) != LorePlacement::FrontEnd,
             context: self.context,
             counting: self.tokenizer.counting()?,
         })
@@ -275,7 +275,7 @@ impl Serve {
         config: &Config,
         connections: Connections,
         store: Arc<dyn Store>,
-        stacks: Stacks,
+        stacks: LoreService,
     ) -> anyhow::Result<AppParts> {
         let story = &config.story;
         let character = self.character.as_ref().or(story.character.as_ref());
@@ -301,11 +301,11 @@ impl Serve {
         Ok(AppParts { memory, weaving, ..parts(stacks, store, connections, defaults) })
     }
 
-    fn placement(&self, config: &Config) -> Placement {
+    fn placement(&self, config: &Config) -> LorePlacement {
         match self.placement.or(config.weaving.placement).unwrap_or_default() {
-            PlacementName::FrontEnd => Placement::FrontEnd,
+            PlacementName::FrontEnd => LorePlacement::FrontEnd,
             PlacementName::Stable => {
-                Placement::Stable(config.weaving.stable.clone().unwrap_or_default())
+                LorePlacement::Stable(config.weaving.stable.clone().unwrap_or_default())
             }
         }
     }
@@ -406,14 +406,14 @@ const LAST_MOMENT: Duration = Duration::from_secs(20);
 
 /// The parts of a server that remembers nothing.
 pub(super) fn parts(
-    stacks: Stacks,
+    stacks: LoreService,
     store: Arc<dyn Store>,
     connections: Connections,
     defaults: Defaults,
 ) -> AppParts {
     AppParts {
         tenant: TenantId::local(),
-        stacks,
+        lore: stacks,
         store,
         choosing: None,
         noting: None,
@@ -423,9 +423,7 @@ pub(super) fn parts(
         defaults,
         weaving: Weaving::default(),
         access: Arc::default(),
-        limits: Limits::default(),
-        recogniser: Recogniser::default(),
-        sent: SentLog::default(),
+        limits: ServerLimits::default(),
         notices: Notices::default(),
         tasks: TaskTracker::new(),
         stopping: CancellationToken::new(),

@@ -24,7 +24,7 @@ pub(super) fn ports(store: &Arc<dyn Store>) -> Ports {
 
 /// Memory over a store. Nobody does its work yet.
 pub(super) fn memory(store: &Arc<dyn Store>, options: Options) -> Arc<MemoryServices> {
-    Arc::new(MemoryServices::new(ports(store), options))
+    Arc::new(MemoryServices::new(&ports(store), options))
 }
 
 /// Carries out memory's work until the server stops: as many jobs at once as the model takes

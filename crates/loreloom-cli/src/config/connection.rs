@@ -26,8 +26,8 @@ use loreloom_llm::{
 use loreloom_memory::{model_profile::ModelProfile, service::ModelUse};
 use loreloom_ports::{ChatModel, Diagnosis, Embedder, Upstream};
 use loreloom_server::{
-    Connection, ConnectionKind as Kind, ConnectionSettings, Counting, Opening, Prospect,
-    Prospecting, Questions, Reach, TokenizerSetting,
+    Connection, ConnectionKind as Kind, ConnectionReach, ConnectionSettings, Counting, Opening,
+    Prospect, Prospecting, Questions, TokenizerSetting,
 };
 
 use super::key;
@@ -39,7 +39,7 @@ pub(crate) struct Opened {
     pub(crate) name: String,
     pub(crate) config: ConnectionSettings,
     address: Option<Address>,
-    reach: Reach,
+    reach: ConnectionReach,
     key: Option<Secret>,
     held: Option<HeldKey>,
     counting: Counting,
@@ -199,7 +199,7 @@ impl Opened {
         settings: &ConnectionSettings,
         folder: &Path,
     ) -> anyhow::Result<Self> {
-        Self::within(name, settings, folder, Reach::Anywhere)
+        Self::within(name, settings, folder, ConnectionReach::Anywhere)
     }
 
     /// Reads what settings name, for a connection that leads no further than that.
@@ -207,7 +207,7 @@ impl Opened {
         name: &str,
         settings: &ConnectionSettings,
         folder: &Path,
-        reach: Reach,
+        reach: ConnectionReach,
     ) -> anyhow::Result<Self> {
         let open = || -> anyhow::Result<Self> {
             Ok(Self {
@@ -226,8 +226,8 @@ impl Opened {
     /// How it is connected to: names are judged by the numbers they lead to, each time.
     fn client(&self) -> ClientRules {
         let reach = match self.reach {
-            Reach::Anywhere => Network::Anywhere,
-            Reach::Public => Network::Public,
+            ConnectionReach::Anywhere => Network::Anywhere,
+            ConnectionReach::Public => Network::Public,
         };
         let rules = ClientRules { reach, ..ClientRules::default() };
         match seconds(self.config.connect_seconds) {
@@ -386,12 +386,12 @@ mod tests {
         let settings = serde_json::json!({"url": format!("{url}/v1"), "model": "m"});
         let settings: ConnectionSettings = serde_json::from_value(settings).unwrap();
         let open = |reach| Opened::within("a", &settings, Path::new(""), reach).unwrap();
-        let public = open(Reach::Public);
+        let public = open(ConnectionReach::Public);
         let asked = public.model(None).unwrap().complete(&ChatRequest::default()).await;
         assert!(asked.is_err());
         assert!(public.embedder(None).await.is_err());
         assert!(server.received().is_empty());
-        let anywhere = open(Reach::Anywhere).model(None).unwrap();
+        let anywhere = open(ConnectionReach::Anywhere).model(None).unwrap();
         anywhere.complete(&ChatRequest::default()).await.unwrap();
         assert_eq!(server.received().len(), 1);
     }

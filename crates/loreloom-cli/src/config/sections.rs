@@ -9,7 +9,7 @@ use std::{
 
 use clap::ValueEnum;
 use loreloom_core::{cache_placement::StableSettings, library::Binding, wrap::WrapFormat};
-use loreloom_server::{Access, FeatureChoice, Features, Keys, Limits, Origins};
+use loreloom_server::{Access, FeatureChoice, Features, Keys, Origins, ServerLimits};
 use loreloom_store::StoreAddress;
 use serde::{Deserialize, Deserializer, de};
 
@@ -54,9 +54,9 @@ pub(crate) struct LimitsConfig {
 const KIBI: NonZeroU32 = NonZeroU32::MIN.saturating_add(1023);
 
 impl LimitsConfig {
-    pub(crate) fn limits(&self) -> Limits {
-        let limits = Limits::default();
-        Limits {
+    pub(crate) fn limits(&self) -> ServerLimits {
+        let limits = ServerLimits::default();
+        ServerLimits {
             body: self.body_mb.map_or(limits.body, |size| size.saturating_mul(1 << 20)),
             head: self.head_kb.map_or(limits.head, |size| size.saturating_mul(1 << 10)),
             head_time: self.head_seconds.unwrap_or(limits.head_time),

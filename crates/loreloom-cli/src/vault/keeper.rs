@@ -104,7 +104,7 @@ impl Keeper {
             states = vaults.states();
             work.watching = Some(follow(&app, vaults, contents).await?);
         } else {
-            app.stacks.set_vaults(Vec::new(), FieldDefinition::built_in()).await?;
+            app.lore.set_vaults(Vec::new(), FieldDefinition::built_in()).await?;
         }
         work.registered = registered;
         *self.states.write().unwrap_or_else(PoisonError::into_inner) = states;
@@ -278,19 +278,19 @@ async fn follow(
     vaults: Vaults,
     Contents { notes, fields }: Contents,
 ) -> anyhow::Result<Watching> {
-    app.stacks.set_vaults(notes, fields).await?;
+    app.lore.set_vaults(notes, fields).await?;
     let (following, states) = (app.clone(), vaults.states());
     let (app, runtime) = (app.clone(), Handle::current());
     let changed = move |Contents { notes, fields }| {
         let count = notes.len();
-        match runtime.block_on(app.stacks.set_vaults(notes, fields)) {
+        match runtime.block_on(app.lore.set_vaults(notes, fields)) {
             Ok(()) => tracing::info!(notes = count, "the vaults changed"),
             Err(error) => tracing::warn!(%error, "the notes stay as they were"),
         }
     };
     let watching = tokio::task::spawn_blocking(move || vaults.watch(changed)).await??;
     if let Some((refreshing, read_again)) = watching.remote.clone() {
-        let (turns, stopping) = (following.stacks.turns(), following.stopping.clone());
+        let (turns, stopping) = (following.lore.turns(), following.stopping.clone());
         // Ends with the watch as well: what is read again is then another's.
         let alive = Arc::downgrade(&watching.alive);
         following.tasks.spawn(async move {

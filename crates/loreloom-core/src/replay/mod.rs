@@ -19,7 +19,8 @@ pub use self::{
 use crate::{
     chat::{GenerationType, Message, Path, Role, Voices},
     engine::{self, Decision, EngineInput, decide},
-    ids::ChatId,
+    explain::{Case, Fix, explain},
+    ids::{ChatId, EntryId},
     library::{ActiveEntries, Attachment, Library},
     report::Verdict,
     rules::Rules,
@@ -140,6 +141,30 @@ impl<'a> Replay<'a> {
             self.transcript.retell(&self.path, first);
             self.voices = Voices::of(&self.path);
         }
+    }
+
+    /// The smallest change that would make an entry fire on the turn of `input`; `None` if it
+    /// fires already or no small change helps.
+    pub fn explain(&self, input: &TurnInput, entry: &EntryId) -> Option<Fix> {
+        let Loom { library, active, rules, counter } = self.loom;
+        let attached = input.attachments.as_ref().and_then(|these| self.active_sets.get(these));
+        let turn = input.turn(&self.path, &self.transcript);
+        let case = Case {
+            library,
+            active: attached.unwrap_or(active),
+            turn: &turn,
+            state: &self.settled,
+            rules,
+            counter,
+            dice: &turn.dice(),
+        };
+        explain(&case, entry)
+    }
+
+    /// Goes on from a stored state.
+    pub fn set_state(&mut self, state: StoryState) {
+        self.settled = state;
+        self.here = StateDelta::default();
     }
 
     /// The story so far.

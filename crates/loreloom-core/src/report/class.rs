@@ -10,7 +10,7 @@ use super::{Outcome, Stop, Verdict};
 #[serde(rename_all = "snake_case")]
 pub enum VerdictClass {
     /// It fired.
-    Decision,
+    Woven,
     /// It did not fire, but its text of an earlier turn still stands in the prompt.
     Lingering,
     /// It would have fired, but there was no room.
@@ -26,12 +26,12 @@ pub enum VerdictClass {
 impl VerdictClass {
     /// All classes.
     pub const ALL: [Self; 6] =
-        [Self::Decision, Self::Lingering, Self::Cut, Self::Near, Self::Rule, Self::NoMatch];
+        [Self::Woven, Self::Lingering, Self::Cut, Self::Near, Self::Rule, Self::NoMatch];
 
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Decision => "woven",
+            Self::Woven => "woven",
             Self::Lingering => "lingering",
             Self::Cut => "cut",
             Self::Near => "near",
@@ -45,7 +45,7 @@ impl Verdict {
     /// What kind of verdict it is.
     pub fn class(&self) -> VerdictClass {
         match &self.outcome {
-            Outcome::Activated { .. } => VerdictClass::Decision,
+            Outcome::Activated { .. } => VerdictClass::Woven,
             Outcome::Stopped(_) if self.lingers() => VerdictClass::Lingering,
             Outcome::Stopped(stop) => stop.class(),
         }

@@ -1,4 +1,4 @@
-//! The stages that draw memories from the newest messages.
+//! The stages that extract memories from the newest messages.
 
 use loreloom_core::chat::PathItem;
 
@@ -10,7 +10,7 @@ use crate::{
     tiers::{self, PassSource, arcs, canon, consolidation, ledger, longterm, session, together},
 };
 
-/// Asks a strong model for several tiers at once; each then finds its reply there.
+/// Asks a strong model for several tiers at once. Each tier then finds its reply there.
 pub(super) async fn together(
     occasion: Occasion<'_>,
     due: &Extraction,
@@ -24,8 +24,7 @@ pub(super) async fn together(
     let (longterm, session) = (remembered.longterm(), remembered.session());
     let open = remembered.chat.story_arcs.iter().filter(|arc| !arc.resolved);
     let arcs: Vec<&str> = open.map(|arc| arc.content.as_str()).collect();
-    let entities: Vec<&Entity> =
-        remembered.character.entities.iter().chain(&remembered.chat.session_entities).collect();
+    let entities = remembered.entities();
     let window = due.session.start.min(due.longterm.start)..due.session.end.max(due.longterm.end);
     let input = together::TogetherInput {
         config: occasion.config,
@@ -172,8 +171,8 @@ pub(super) async fn arcs(
     }
 }
 
-/// Writes canon again. What it said before is part of it: the threads of other chats are
-/// known from nowhere else.
+/// Writes canon again. The old canon is part of the prompt, because only it knows the arcs of other
+/// chats.
 pub(super) async fn write_canon(
     occasion: Occasion<'_>,
     remembered: &mut WorkingMemory,
@@ -208,8 +207,7 @@ pub(super) async fn ledger(
     remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
 ) {
-    let entities: Vec<&Entity> =
-        remembered.character.entities.iter().chain(&remembered.chat.session_entities).collect();
+    let entities = remembered.entities();
     let input = ledger::LedgerInput {
         config: occasion.config,
         source: occasion.source(due.longterm.clone()),

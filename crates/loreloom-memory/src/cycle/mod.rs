@@ -20,7 +20,7 @@ pub use self::{
     stage::{CycleReport, CycleStage, Progress},
 };
 use crate::{
-    record::{CharacterMemory, ChatMemory, Memory},
+    record::{CharacterMemory, ChatMemory, Entity, Memory},
     schedule,
     tiers::{Config, PassSource},
 };
@@ -42,6 +42,10 @@ impl WorkingMemory {
 
     fn session(&self) -> Vec<&Memory> {
         self.chat.session_memories.iter().filter(|memory| memory.is_active()).collect()
+    }
+
+    fn entities(&self) -> Vec<&Entity> {
+        self.character.entities.iter().chain(&self.chat.session_entities).collect()
     }
 }
 

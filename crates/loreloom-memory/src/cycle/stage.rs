@@ -1,4 +1,4 @@
-//! The stages of a cycle, their answers and how they went.
+//! The stages of a cycle, their answers and their results.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub enum CycleStage {
     LongTerm,
     /// Merging them.
     LongTermMerge,
-    /// Threads.
+    /// Arcs.
     Arcs,
     /// State cards.
     Ledger,
@@ -48,23 +48,23 @@ pub enum CycleStage {
 #[serde(transparent)]
 pub struct Progress(BTreeMap<String, Answers>);
 
-/// How a cycle went.
+/// The results of a cycle.
 #[derive(Debug, Default)]
 pub struct CycleReport {
     /// Stages that ran, with how much they changed.
     pub done: Vec<(CycleStage, usize)>,
-    /// Stages that could not be finished, and why.
+    /// Stages that failed, and why.
     pub failed: Vec<(CycleStage, DriveError)>,
     /// Contradictions found in the reply.
     pub contradictions: Vec<String>,
 }
 
-/// Runs stages and notes how they went.
+/// Runs stages and records their results.
 pub(super) struct Runner<'run> {
     backend: Backend<'run>,
     progress: &'run mut Progress,
     pub(super) report: CycleReport,
-    /// Whose stages run now, where there are several.
+    /// The member whose stages run now, if there are several.
     pub(super) member: Option<String>,
 }
 
@@ -98,7 +98,7 @@ impl<'run> Runner<'run> {
         }
     }
 
-    /// Gives a stage the reply to its first question, unless it has one already.
+    /// Gives a stage the reply to its first question, unless it already has one.
     pub(super) fn prefill(&mut self, stage: CycleStage, reply: Option<String>) {
         let Some(reply) = reply else { return };
         let usual = if self.backend.embedder.is_some() { Vectors::on() } else { Vectors::off() };
@@ -108,7 +108,7 @@ impl<'run> Runner<'run> {
             .or_insert_with(|| Answers { replies: vec![Some(reply)], vectors: usual });
     }
 
-    /// Notes how much a stage changed.
+    /// Records how much a stage changed.
     pub(super) fn done(&mut self, stage: CycleStage, changed: usize) {
         self.report.done.push((stage, changed));
     }

@@ -5,7 +5,7 @@ use loreloom_core::{chat::Role, ids::MessageId};
 use super::{CycleStage, Occasion, WorkingMemory, stage::Runner};
 use crate::{
     ids::Ids,
-    record::{Contradiction, Entity, Memory},
+    record::{Contradiction, Memory},
     schedule::open_scene,
     text::jaccard,
     tiers::{compaction, continuity, epistemic, profiles, scenes},
@@ -78,8 +78,7 @@ pub(super) async fn scene(
     let text = newest.join("\n");
     let replies = path[..exchange].iter().rev();
     let previous = replies.into_iter().find(|item| item.message.role == Role::Assistant);
-    let entities: Vec<&Entity> =
-        remembered.character.entities.iter().chain(&remembered.chat.session_entities).collect();
+    let entities = remembered.entities();
     let input = scenes::ScenesInput {
         config: occasion.config,
         buffer: &path[window.clone()],
@@ -140,8 +139,7 @@ pub(super) async fn write_profile(
     runner: &mut Runner<'_>,
 ) {
     let (longterm, session) = (remembered.longterm(), remembered.session());
-    let entities: Vec<&Entity> =
-        remembered.character.entities.iter().chain(&remembered.chat.session_entities).collect();
+    let entities = remembered.entities();
     let drawn = runner
         .run(CycleStage::Profile, |script| {
             let (name, now) = (occasion.character, occasion.now);

@@ -1,15 +1,15 @@
-//! What happened between two states, as events.
+//! The events between two states.
 
 use loreloom_core::ids::MessageId;
 use serde_json::{Map, Value};
 
 use loreloom_ports::{MemoryChange, MemoryEventKind, NewMemoryEvent, RecordKey, Records};
 
-/// What happened between two states, in the order of `after`, removals last.
+/// The events between two states, in the order of `after`, removals last.
 ///
-/// A new record is drawn from its own receipts, and a replaced memory lost its place to what
-/// the new one is drawn from. Everything else happened because a pass had read up to
-/// `anchor`; `None` stands for a person.
+/// A new record rests on its own receipts, and the replacement of a memory rests on those of the
+/// new one. Everything else rests on `anchor`, the last message that a pass read; `None` means a
+/// change by a person.
 pub fn between(
     before: &Records,
     after: &Records,
@@ -31,7 +31,7 @@ pub fn between(
         let kind = kind_of(old, new);
         let replacing =
             superseding(key, new, after).filter(|_| kind == MemoryEventKind::Superseded);
-        // Where a pass stopped reading is known by the message it stopped at.
+        // The end of a pass is stored as the message it stopped at.
         let marked = own_mark(&fields);
         let against = contradicting(key, &fields, after);
         let receipts =
@@ -53,14 +53,14 @@ pub fn between(
     changed.chain(gone).collect()
 }
 
-/// The messages a record names as its own.
+/// The receipts of a record.
 fn own_receipts(fields: &Map<String, Value>) -> Option<Vec<MessageId>> {
     let listed = fields.get("receipts").and_then(Value::as_array).into_iter().flatten();
     let found: Vec<MessageId> = listed.filter_map(message).collect();
     if found.is_empty() { own_mark(fields) } else { Some(found) }
 }
 
-/// The message up to which a summary or an extraction had read.
+/// The last message that a summary or an extraction read.
 fn own_mark(fields: &Map<String, Value>) -> Option<Vec<MessageId>> {
     let mark = fields.get("summaryReceipt").or_else(|| fields.get("extractReceipt"));
     Some(vec![mark.and_then(message)?])
@@ -80,7 +80,7 @@ fn superseding(
     own_receipts(after.get(&RecordKey::new(key.kind, id))?)
 }
 
-/// The receipts of the memory that contradicts this one, where nothing else changed.
+/// The receipts of the memory that contradicts this one, if nothing else changed.
 fn contradicting(
     key: &RecordKey,
     changed: &Map<String, Value>,
@@ -91,7 +91,7 @@ fn contradicting(
     own_receipts(after.get(&RecordKey::new(key.kind, newest))?)
 }
 
-/// The fields of `new` that differ, and `null` for those it does not have any more.
+/// The fields of `new` that differ, and `null` for removed fields.
 fn changed_fields(old: &Map<String, Value>, new: &Map<String, Value>) -> Map<String, Value> {
     let differs = |(name, value): &(&String, &Value)| old.get(*name) != Some(*value);
     let gone = old.keys().filter(|name| !new.contains_key(*name));

@@ -1,4 +1,4 @@
-//! Records as the containers that passes and slots work with, and back.
+//! Converts records to the containers of passes and slots, and back.
 
 use loreloom_core::{chat::PathItem, digest::Hasher, ids::MessageId};
 use serde::{Serialize, de::DeserializeOwned};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::record::{CharacterMemory, ChatMemory, Ordered, Scene};
 use loreloom_ports::{RecordKey, RecordKind, Records};
 
-/// The records of what outlives a chat.
+/// The records of a character's memory.
 pub fn character_records(memory: &CharacterMemory) -> Records {
     let mut records = Records::default();
     list(&mut records, RecordKind::Memory, &memory.memories, |one| one.id.0.clone());
@@ -19,7 +19,7 @@ pub fn character_records(memory: &CharacterMemory) -> Records {
     records
 }
 
-/// The records of what belongs to a chat.
+/// The records of a chat's memory.
 pub fn chat_records(memory: &ChatMemory) -> Records {
     let mut records = Records::default();
     list(&mut records, RecordKind::SessionMemory, &memory.session_memories, |one| one.id.0.clone());
@@ -56,7 +56,7 @@ pub fn chat_records(memory: &ChatMemory) -> Records {
     records
 }
 
-/// What outlives a chat, from its records. A record that cannot be read is left out.
+/// A character's memory from its records. An unreadable record is left out.
 pub fn to_character(records: &Records) -> CharacterMemory {
     let mut memory = CharacterMemory::default();
     for (key, fields) in records.iter() {
@@ -87,13 +87,12 @@ pub fn to_character(records: &Records) -> CharacterMemory {
     memory
 }
 
-/// What belongs to a chat, from its records, with positions on this path. A record that
-/// cannot be read is left out.
+/// A chat's memory from its records, with positions on this path. An unreadable record is left out.
 pub fn to_chat(records: &Records, path: &[PathItem]) -> ChatMemory {
     positioned(unplaced(records), path)
 }
 
-/// The same with positions as they were written.
+/// The same with the stored positions.
 pub(crate) fn unplaced(records: &Records) -> ChatMemory {
     let (mut memory, mut loose) = (ChatMemory::default(), Map::new());
     for (key, fields) in records.iter() {
@@ -131,7 +130,7 @@ pub(crate) fn unplaced(records: &Records) -> ChatMemory {
     }
 }
 
-/// Puts positions where the messages they stand for are on this path.
+/// Sets positions to where their messages are on this path.
 pub(crate) fn positioned(mut memory: ChatMemory, path: &[PathItem]) -> ChatMemory {
     let after =
         |receipt: MessageId| path.iter().rposition(|item| item.id == receipt).map(|at| at + 1);
@@ -146,7 +145,7 @@ pub(crate) fn positioned(mut memory: ChatMemory, path: &[PathItem]) -> ChatMemor
     memory
 }
 
-/// A scene is its messages, however its summary changes.
+/// A scene is identified by its messages, because its summary may change.
 fn scene_id(scene: &Scene) -> String {
     let hasher = Hasher::new("scene");
     let hash = if scene.receipts.is_empty() {
@@ -184,7 +183,7 @@ fn named_value<T: DeserializeOwned>(
     }
 }
 
-/// The fields of a record that say something.
+/// The fields of a record that are not empty.
 pub(crate) fn fields_of<T: Serialize>(value: &T) -> Map<String, Value> {
     match serde_json::to_value(value) {
         Ok(Value::Object(fields)) => present(fields),

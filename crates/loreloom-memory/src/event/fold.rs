@@ -1,35 +1,36 @@
-//! What holds where some messages are told and others are not.
+//! Which events count on a path, and the records they add up to.
 
 use loreloom_core::ids::{ChatId, MessageId};
 use rustc_hash::FxHashSet;
 
 use loreloom_ports::{MemoryChange, MemoryEvent, MemoryWriteId, Records};
 
-/// Which events of a log hold, as flags in their order: equal flags fold alike, so that
-/// what was folded before can be used again.
+/// Which events of a log count, as flags in order. Equal flags give equal records, so a cached
+/// result can be used again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Live(Vec<bool>);
 
 impl Live {
-    /// The events whose messages all satisfy `is_told` and whose write was not undone.
-    pub fn of(events: &[MemoryEvent], is_told: impl Fn(&ChatId, &MessageId) -> bool) -> Self {
+    /// The events whose messages all satisfy `is_current` and whose write was not undone.
+    pub fn of(events: &[MemoryEvent], is_current: impl Fn(&ChatId, &MessageId) -> bool) -> Self {
         let undone = reverted(events);
         let holds = |event: &MemoryEvent| {
-            let told =
-                |message: &MessageId| event.chat.as_ref().is_none_or(|chat| is_told(chat, message));
-            !undone.contains(&event.write) && event.event.receipts.iter().all(told)
+            let current = |message: &MessageId| {
+                event.chat.as_ref().is_none_or(|chat| is_current(chat, message))
+            };
+            !undone.contains(&event.write) && event.event.receipts.iter().all(current)
         };
         Self(events.iter().map(holds).collect())
     }
 
-    /// Leaves out events that are not wanted.
+    /// Removes unwanted events.
     pub fn only(&mut self, events: &[MemoryEvent], is_wanted: impl Fn(&MemoryEvent) -> bool) {
         for (live, event) in self.0.iter_mut().zip(events) {
             *live &= is_wanted(event);
         }
     }
 
-    /// The events that hold, in order.
+    /// The events that count, in order.
     pub fn events<'log>(
         &self,
         events: &'log [MemoryEvent],
@@ -37,7 +38,7 @@ impl Live {
         events.iter().zip(&self.0).filter(|(_, live)| **live).map(|(event, _)| event)
     }
 
-    /// The records that hold.
+    /// The records of the events that count.
     pub fn records(&self, events: &[MemoryEvent]) -> Records {
         let mut records = Records::default();
         for (number, event) in events.iter().enumerate() {
@@ -58,13 +59,12 @@ impl Live {
     }
 }
 
-/// The records that hold where all messages satisfy `is_told`. `events` must be in the order
-/// they happened.
-pub fn fold(events: &[MemoryEvent], is_told: impl Fn(&ChatId, &MessageId) -> bool) -> Records {
-    Live::of(events, is_told).records(events)
+/// The records of the events whose messages all satisfy `is_current`. `events` must be in order.
+pub fn fold(events: &[MemoryEvent], is_current: impl Fn(&ChatId, &MessageId) -> bool) -> Records {
+    Live::of(events, is_current).records(events)
 }
 
-/// The writes that were undone. An undo that was undone itself undoes nothing.
+/// The writes that were undone. An undo that was undone does not count.
 pub fn reverted(events: &[MemoryEvent]) -> FxHashSet<MemoryWriteId> {
     let mut undone = FxHashSet::default();
     for event in events.iter().rev() {

@@ -1,14 +1,13 @@
-//! Memory as events, so that every branch of a story has its own.
+//! Memory as events, so that every branch of a story has its own memory.
 //!
-//! What a pass changed is written down as events: which record, the messages it rests on,
-//! and the fields that changed. What is remembered is the fold of the events whose messages
-//! are all part of their stories. A swiped reply, an edit or a branch therefore needs no
-//! roll-back: what was drawn from messages that are gone is gone, and what it had replaced is
-//! back. The same fold over a shorter story is the past, and leaving out one write is an
+//! A pass writes its changes as events: the record, the messages it rests on, and the changed
+//! fields. The memory of a path is the fold of all events whose messages are on it. So a swipe, an
+//! edit or a branch needs no rollback: events on missing messages do not count, and what they had
+//! replaced is back. The same fold over a shorter path is the past, and leaving out one write is an
 //! undo.
 //!
-//! An event holds the fields that changed and not the record as it was afterwards:
-//! otherwise a later event would bring back what an earlier one, now left out, had done.
+//! An event holds only the changed fields, not the whole record. Otherwise a later event would
+//! restore changes of an earlier one that no longer counts.
 
 mod between;
 mod containers;

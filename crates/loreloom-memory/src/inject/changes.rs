@@ -1,7 +1,6 @@
-//! Slots that people moved, or gave another budget, while the program runs.
+//! Slots that people moved, or gave another budget, at run time.
 //!
-//! They stand beside the settings and not in them: what is taken back is as the settings say
-//! it, whatever those have become meanwhile.
+//! They are stored beside the settings, so removing a change restores the current setting.
 
 use std::collections::BTreeMap;
 
@@ -15,21 +14,21 @@ use crate::settings::{Budgets, Settings};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SlotChanges {
-    /// What slots may take, in tokens.
+    /// The budgets of slots, in tokens.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "set")]
     pub budgets: BTreeMap<MemorySlot, Tokens>,
-    /// Where slots stand.
+    /// The places of slots.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "set")]
     pub places: BTreeMap<MemorySlot, SlotPlacement>,
-    /// The most that all of memory takes.
+    /// The most tokens for all of memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cap: Option<Tokens>,
-    /// Whether all slots stand in one block.
+    /// Whether all slots are joined into one block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unified: Option<bool>,
 }
 
-/// What is set for slots; `null` is a slot that is as usual again.
+/// The set values; `null` resets a slot.
 fn set<'de, D, T>(deserializer: D) -> Result<BTreeMap<MemorySlot, T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -40,8 +39,8 @@ where
 }
 
 impl SlotChanges {
-    /// A slot that was given a budget and has none: triggered memories are a part of
-    /// another slot's, a correction is never cut, and the block of all has the limit of all.
+    /// A slot in `budgets` that cannot have one: triggered memories belong to another slot, a
+    /// repair note is never cut, and the unified block has the total limit.
     pub fn without_budget(&self) -> Option<MemorySlot> {
         let mut usual = Budgets::default();
         let mut has =
@@ -53,7 +52,7 @@ impl SlotChanges {
     pub fn over(&self, settings: &Settings) -> Settings {
         let mut changed = settings.clone();
         if !self.budgets.is_empty() {
-            // Shared out before, so that what is not set stays as it was.
+            // Divided before the change, so that the other budgets stay the same.
             changed.budgets = settings.tier_budgets();
             changed.total_inject_budget = None;
         }
@@ -72,23 +71,22 @@ impl SlotChanges {
     }
 }
 
-/// How one slot stands.
+/// The place and budget of a slot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SlotState {
     /// The slot.
     pub slot: MemorySlot,
-    /// What it is called in prompts and reports.
+    /// Its name in prompts and reports.
     pub name: &'static str,
-    /// What it may take; none for slots without a budget of their own.
+    /// Its budget; `None` for slots without one.
     pub budget: Option<Tokens>,
-    /// Where it stands.
+    /// Its place.
     #[serde(flatten)]
     pub place: SlotPlacement,
 }
 
 impl SlotState {
-    /// How all slots stand, from lasting to immediate. Whether they are joined into one block
-    /// is another question.
+    /// All slots, from lasting to immediate, as if they were not joined into one block.
     pub fn all(settings: &Settings) -> Vec<Self> {
         let mut budgets = settings.tier_budgets();
         let standing = MemorySlot::SINGLE.into_iter().map(|slot| {
@@ -104,7 +102,7 @@ impl SlotState {
     }
 }
 
-/// The budget of a slot, for those that have one.
+/// The budget of a slot, if it has one.
 pub(crate) fn budget_of(budgets: &mut Budgets, slot: MemorySlot) -> Option<&mut Tokens> {
     match slot {
         MemorySlot::Canon => Some(&mut budgets.canon),

@@ -1,10 +1,10 @@
-//! Making lines fit a budget.
+//! Fits lines into a budget.
 
 use loreloom_core::{tokens::TokenCounter, units::Tokens};
 
 use crate::text::{CutPoint, cut_to_share};
 
-/// A text under its label, and what it would have been without a limit.
+/// A text with its label, and the tokens it would use without a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SlotBlock {
     pub(super) text: String,
@@ -36,15 +36,15 @@ impl SlotBlock {
     }
 }
 
-/// Which end of a list gives way.
+/// Which end of a list is cut first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GivesWay {
     First,
     Last,
 }
 
-/// Drops lines at one end until the rest fits. One line always stays, cut if it must be.
-/// `render` gives the text of what is left, so that numbering can follow.
+/// Drops lines at one end until the rest fits. One line always stays and is cut if necessary.
+/// `render` formats the rest, so that it can number the lines.
 pub(super) fn fit_lines<T>(
     mut lines: &[T],
     budget: Tokens,

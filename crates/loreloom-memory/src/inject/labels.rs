@@ -1,8 +1,8 @@
-//! All words that memory itself puts into a prompt, in one table.
+//! All labels that memory puts into a prompt.
 
 use serde::{Deserialize, Serialize};
 
-/// Headings and marks. Replace them to speak another language to the model.
+/// Headings and marks. Replace them to prompt in another language.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Labels {
@@ -16,7 +16,7 @@ pub struct Labels {
     pub scenes: String,
     /// Before a scene's number.
     pub scene: String,
-    /// Above threads.
+    /// Above arcs.
     pub arcs: String,
     /// Above feelings.
     pub relationships: String,
@@ -46,13 +46,13 @@ pub struct Labels {
     pub believes: String,
     /// Above what it hides.
     pub hiding: String,
-    /// Before the one from whom it is hidden.
+    /// Before the person it is hidden from.
     pub hidden_from: String,
     /// Above a character's state.
     pub character_state: String,
     /// Above the state of its world.
     pub world_state: String,
-    /// Above how it stands to others.
+    /// Above its relations to others.
     pub relationship_matrix: String,
     /// After a summary that was cut.
     pub truncated: String,

@@ -1,11 +1,11 @@
-//! Macros that put a slot's text wherever a card names it.
+//! Macros that put a slot's text into a card.
 
 use serde::Deserialize;
 
 use super::MemorySlot;
 use crate::settings::Settings;
 
-/// The fields of a card in which macros are looked for.
+/// The fields of a card that may contain macros.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct CardTexts {
@@ -43,8 +43,8 @@ pub fn slot_of(name: &str) -> Option<MemorySlot> {
         .find(|slot| slot.macro_name() == Some(name))
 }
 
-/// Whether a slot's text goes where its macro is instead of to its place. The unified
-/// macro works in unified mode only, and the others only outside it.
+/// Whether a slot's text goes to its macro instead of its place. The unified macro works only in
+/// unified mode, the others only outside it.
 pub fn is_active(slot: MemorySlot, cards: &[CardTexts], settings: &Settings) -> bool {
     let Some(name) = slot.macro_name() else { return false };
     if (slot == MemorySlot::Unified) != settings.unified_injection {

@@ -1,4 +1,4 @@
-//! Long-term and session memories, and those that the turn brings to mind.
+//! The slots of long-term, session and triggered memories.
 
 use loreloom_core::{tokens::TokenCounter, units::Tokens};
 
@@ -30,25 +30,25 @@ pub(super) struct SlotContext<'view> {
     pub(super) settings: &'view Settings,
     pub(super) labels: &'view Labels,
     pub(super) counter: &'view dyn TokenCounter,
-    /// Who is about to speak.
+    /// The character that replies next.
     pub(super) responding: &'view str,
     pub(super) rules: TextRules,
-    /// Given on turns on which memories are ordered by what is going on.
+    /// Set if memories are ordered by the current turn.
     pub(super) turn: Option<&'view TurnContext<'view>>,
 }
 
-/// Shows long-term memories: the most useful that fit, not too many of one kind, those the
-/// turn brings to mind last and once more on their own.
+/// Shows long-term memories: the most useful that fit, not too many of one kind. Triggered memories
+/// come last, and once more in their own slot.
 pub(super) fn longterm(memories: &[Memory], recent: &[String], view: SlotContext<'_>) -> LongTerm {
     const PROTECTED: [MemoryKind; 3] =
         [MemoryKind::Relationship, MemoryKind::Preference, MemoryKind::Fact];
-    let is_told = |memory: &&Memory| {
+    let is_shown = |memory: &&Memory| {
         view.settings.epistemic_secondhand_framing
             || memory.witnessed_by(view.responding, view.rules)
     };
     let active = memories.iter().filter(|memory| memory.is_active());
     let active: Vec<&Memory> =
-        active.filter(|memory| !view.rules.is_tolerant() || is_told(memory)).collect();
+        active.filter(|memory| !view.rules.is_tolerant() || is_shown(memory)).collect();
     let line = |memory: &Memory| {
         if memory.witnessed_by(view.responding, view.rules) {
             memory.content.clone()
@@ -57,8 +57,8 @@ pub(super) fn longterm(memories: &[Memory], recent: &[String], view: SlotContext
         }
     };
     let lines = |memories: Vec<&Memory>| {
-        let told = memories.into_iter().filter(|memory| is_told(memory));
-        dashes(&told.map(line).collect::<Vec<_>>())
+        let shown = memories.into_iter().filter(|memory| is_shown(memory));
+        dashes(&shown.map(line).collect::<Vec<_>>())
     };
     let ordered = ordered(&active, view, &[MemoryKind::Relationship, MemoryKind::Fact]);
     let budget = view.settings.budgets.longterm;
@@ -76,7 +76,7 @@ pub(super) fn longterm(memories: &[Memory], recent: &[String], view: SlotContext
     };
     let near = lines(triggered);
     LongTerm {
-        shown: all.iter().copied().filter(is_told).map(|memory| memory.id.clone()).collect(),
+        shown: all.iter().copied().filter(is_shown).map(|memory| memory.id.clone()).collect(),
         long: block(&lines(all), &lines(ordered)),
         triggered: block(&near, &near),
     }
@@ -93,8 +93,8 @@ fn ordered<'memory>(
     }
 }
 
-/// Drops the last memory that is not protected while the lines do not fit. Protected ones go
-/// last and down to one, or not at all where budgets are not strict.
+/// Drops the last unprotected memory until the lines fit. Then protected ones are dropped, down to
+/// one; with literal rules they always stay.
 fn drop_last<'memory>(
     kept: &[&'memory Memory],
     safe: &[&Memory],
@@ -118,7 +118,7 @@ fn drop_last<'memory>(
         let text: Vec<&str> = left(dropped).into_iter().map(|at| lines[at].as_str()).collect();
         view.counter.count(&dashes(&text)) <= budget
     };
-    // Fewer lines never take more, so the least number to drop is found by halves.
+    // Fewer lines never cost more, so a binary search finds how many to drop.
     let (mut least, mut most) = (0, order.len());
     while least < most {
         let middle = usize::midpoint(least, most);
@@ -142,8 +142,7 @@ fn cap_kinds(memories: Vec<&Memory>, most: usize) -> Vec<&Memory> {
     kept
 }
 
-/// Shows session memories: the state of the scene, then the most useful that fit, as they
-/// came.
+/// Shows session memories: the state of the scene, then the most useful that fit, in order of time.
 pub(super) fn session(memories: &[Memory], view: SlotContext<'_>) -> Option<SlotBlock> {
     const FLOOR: [MemoryKind; 2] = [MemoryKind::Development, MemoryKind::Scene];
     let active: Vec<&Memory> = memories.iter().filter(|memory| memory.is_active()).collect();

@@ -1,7 +1,7 @@
 //! What memory puts into the prompt: fourteen slots, their budgets and places.
 //!
-//! Whole entries give way before any text is cut, and every slot reports what it would
-//! have liked to say, so that budgets can be tuned.
+//! Whole entries are dropped before any text is cut. Every slot reports the tokens it wanted, so
+//! that budgets can be tuned.
 
 mod changes;
 mod fit;
@@ -36,14 +36,14 @@ use loreloom_core::{
 };
 use loreloom_ports::MemoryId;
 
-/// What the slots are made from.
+/// What the slots are filled from.
 #[derive(Clone, Copy)]
 pub struct SlotsInput<'slots> {
     /// The settings.
     pub settings: &'slots Settings,
     /// The rules.
     pub rules: &'slots Rules,
-    /// The words.
+    /// The labels.
     pub labels: &'slots Labels,
     /// The model's tokenizer.
     pub counter: &'slots dyn TokenCounter,
@@ -55,11 +55,11 @@ pub struct SlotsInput<'slots> {
     pub path: &'slots [PathItem],
     /// Whose memory it is.
     pub owner: &'slots str,
-    /// Who is about to speak.
+    /// The character that replies next.
     pub responding: &'slots str,
     /// The members of a group chat.
     pub group: &'slots [String],
-    /// Given on turns on which memories are ordered by what is going on.
+    /// Set if memories are ordered by the current turn.
     pub turn: Option<&'slots TurnContext<'slots>>,
     /// Passages recalled for this turn, best first.
     pub recalled: &'slots [String],
@@ -108,7 +108,7 @@ pub fn slots(input: &SlotsInput<'_>) -> Slots {
     if input.settings.unified_injection { unified(slots, input) } else { slots }
 }
 
-/// Whether a slot's tier is on. What a tier that is off has kept is not told either.
+/// Whether a slot's tier is on. A tier that is off shows nothing, even if it has records.
 fn is_on(slot: MemorySlot, settings: &Settings) -> bool {
     match slot {
         MemorySlot::Canon => settings.canon_enabled,
@@ -127,8 +127,8 @@ fn is_on(slot: MemorySlot, settings: &Settings) -> bool {
 
 /// The newest messages of the story, oldest first.
 fn recent_texts(path: &[PathItem], count: usize) -> Vec<&str> {
-    let told = path.iter().rev().filter(|item| item.message.role != Role::System);
-    let mut texts: Vec<&str> = told.map(|item| item.message.text.as_str()).take(count).collect();
+    let visible = path.iter().rev().filter(|item| item.message.role != Role::System);
+    let mut texts: Vec<&str> = visible.map(|item| item.message.text.as_str()).take(count).collect();
     texts.reverse();
     texts
 }
@@ -211,19 +211,19 @@ fn placed(slot: MemorySlot, block: SlotBlock, input: &SlotsInput<'_>) -> SlotTex
     }
 }
 
-/// Where a slot stands: where somebody moved it, else where it usually does.
+/// The place of a slot: the one that is set, otherwise the default.
 fn place_of(slot: MemorySlot, input: &SlotsInput<'_>) -> SlotPlacement {
     let (position, depth) = slot.usual_place();
     let usual = SlotPlacement { position, depth, role: Role::System };
     input.settings.places.get(&slot).copied().unwrap_or(usual)
 }
 
-/// Whether a slot's text goes nowhere but to its macro. A correction has none.
+/// Whether a slot's text goes only to its macro. A repair note has none.
 fn only_macro(slot: MemorySlot, settings: &Settings) -> bool {
     settings.macros_enabled && slot.macro_name().is_some()
 }
 
-/// Notes that memories were shown, on turns on which a pass runs: what is used stays.
+/// Records that memories were shown, so that they do not fade.
 pub fn note_shown(memories: &mut [Memory], shown: &[MemoryId], now: i64) {
     for memory in memories.iter_mut().filter(|memory| shown.contains(&memory.id)) {
         memory.retrieval_count = memory.retrieval_count.saturating_add(1);
@@ -231,7 +231,7 @@ pub fn note_shown(memories: &mut [Memory], shown: &[MemoryId], now: i64) {
     }
 }
 
-/// Joins slots into one block, in their order, with blank lines between.
+/// Joins slots into one block, in order, with blank lines between.
 fn unified(slots: Slots, input: &SlotsInput<'_>) -> Slots {
     let joins = |slot: MemorySlot| match input.rules.unified {
         UnifiedScope::All => true,

@@ -1,4 +1,4 @@
-//! What concerns people: feelings, knowledge, state cards.
+//! The slots about people: relationships, knowledge, state cards.
 
 use loreloom_core::{ids::MessageId, tokens::TokenCounter, units::Tokens};
 
@@ -12,8 +12,8 @@ use crate::{
     tiers::relationships::describe,
 };
 
-/// Feelings between people whom recent messages name or who are in the group. Lines are
-/// added until the next would not fit; each is counted by itself, with its end.
+/// Relationships of people in recent messages or in the group. Lines are added until the next does
+/// not fit; each is counted with its line end.
 pub(super) fn relationships(
     known: &Relationships,
     recent: &[&str],
@@ -47,8 +47,8 @@ pub(super) fn relationships(
     SlotBlock::labelled(label, &kept.join("\n"), &lines.join("\n"), counter)
 }
 
-/// What one character knows, guesses, misses, wrongly believes and hides. Nothing of what
-/// others know is in it. Empty if there is nothing to say.
+/// What one character knows, suspects, misses, wrongly believes and hides, and nothing that only
+/// others know. Empty if there is nothing.
 pub fn knowledge(
     insights: &[Insight],
     responding: &str,
@@ -118,7 +118,7 @@ fn render_knowledge(lines: &[KnowledgeLine<'_>], responding: &str, labels: &Labe
     text
 }
 
-/// [`knowledge`] within a budget: headings count, the last lines give way, and no heading
+/// [`knowledge`] within a budget. Headings count, the last lines are dropped first, and no heading
 /// stays without a line.
 pub(super) fn epistemic(
     insights: &[Insight],
@@ -138,7 +138,7 @@ pub(super) fn epistemic(
     SlotBlock::plain(&render_knowledge(lines, responding, labels), &full, counter)
 }
 
-/// State cards by kind, with the values that are still believed; the last lines give way.
+/// State cards by kind, without expired values. The last lines are dropped first.
 pub(super) fn ledger(
     ledger: &Ledger,
     input: &SlotsInput<'_>,
@@ -157,7 +157,7 @@ pub(super) fn ledger(
     let lines: Vec<String> = StateKind::ALL.into_iter().flat_map(of_kind).collect();
     let render = |lines: &[String]| lines.join("\n");
     let mut body = fit_lines(&lines, budget, GivesWay::Last, counter, render);
-    // A single card is worth more whole than cut in the middle of a value.
+    // A single card is not cut in the middle of a value.
     if let [first, ..] = lines.as_slice()
         && body.len() < first.len()
     {

@@ -1,4 +1,4 @@
-//! The named slots of memory and where they stand by default.
+//! The slots of memory and their default places.
 
 use loreloom_core::{
     chat::Role,
@@ -19,11 +19,11 @@ pub enum MemorySlot {
     LongTerm,
     /// The story so far.
     Summary,
-    /// Scenes that are over.
+    /// Past scenes.
     Scenes,
     /// Session memories.
     Session,
-    /// Open threads.
+    /// Open arcs.
     Arcs,
     /// Feelings.
     Relationships,
@@ -31,30 +31,30 @@ pub enum MemorySlot {
     Epistemic,
     /// State cards.
     Ledger,
-    /// Passages of the story itself that the turn calls for.
+    /// Recalled passages of the story itself.
     Recall,
-    /// Memories that the turn brings to mind, again and nearer.
+    /// Memories that the turn triggers, once more and closer to the end.
     Triggered,
-    /// A correction for the next reply.
+    /// A repair note for the next reply.
     Repair,
     /// All of them in one block.
     Unified,
 }
 
-/// Where a slot stands.
+/// The place of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum SlotPosition {
     /// With the character's card.
     InPrompt,
-    /// Inside the chat, so many messages from its end.
+    /// Inside the chat, at a depth.
     InChat,
     /// Before the main prompt.
     Before,
 }
 
 impl MemorySlot {
-    /// All slots but the unified one, in its order.
+    /// All slots except the unified one, in its order.
     pub const SINGLE: [Self; 13] = [
         Self::Canon,
         Self::Profiles,
@@ -111,7 +111,7 @@ impl MemorySlot {
         }
     }
 
-    /// The name that prompts and reports know it by: that of its macro without the prefix.
+    /// Its name in prompts and reports: that of its macro without the prefix.
     pub fn name(self) -> &'static str {
         match self.macro_name() {
             Some(name) => name.trim_start_matches("smartmemory-"),
@@ -119,7 +119,7 @@ impl MemorySlot {
         }
     }
 
-    /// Where it stands if nobody moved it.
+    /// Its default place.
     pub fn usual_place(self) -> (SlotPosition, Depth) {
         let (position, depth) = match self {
             Self::Canon | Self::Summary | Self::Unified => (SlotPosition::InPrompt, 0),
@@ -137,16 +137,16 @@ impl MemorySlot {
     }
 }
 
-/// Where somebody moved a slot to.
+/// A place that replaces the default of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlotPlacement {
-    /// Where it stands.
+    /// Its place.
     pub position: SlotPosition,
-    /// How deep, inside the chat.
+    /// The depth inside the chat.
     #[serde(default)]
     pub depth: Depth,
-    /// In whose words.
+    /// The role.
     #[serde(default)]
     pub role: Role,
 }
@@ -156,24 +156,24 @@ pub struct SlotPlacement {
 pub struct SlotText {
     /// The slot.
     pub slot: MemorySlot,
-    /// Its text, ready to be sent.
+    /// Its text, ready for the prompt.
     pub text: String,
-    /// Where it stands.
+    /// Its place.
     pub position: SlotPosition,
-    /// How deep.
+    /// The depth.
     pub depth: Depth,
-    /// In whose words.
+    /// The role.
     pub role: Role,
-    /// It goes nowhere but to its macro.
+    /// Whether it goes only to its macro.
     pub only_macro: bool,
     /// Its tokens.
     pub tokens: Tokens,
-    /// What it would have taken without a limit.
+    /// The tokens it would use without a limit.
     pub wanted: Tokens,
 }
 
 impl SlotText {
-    /// As an injection for the assembly of the prompt.
+    /// As an injection for the prompt.
     pub fn injection(&self) -> Injection {
         Injection {
             place: match self.position {

@@ -1,4 +1,4 @@
-//! What was told: summary, scenes, threads, canon, profiles.
+//! The slots of the story: summary, scenes, arcs, canon, profiles.
 
 use loreloom_core::{tokens::TokenCounter, units::Tokens};
 
@@ -38,7 +38,7 @@ fn whole_sentences(text: &str) -> &str {
     if kept * 2 >= text.len() { text[..kept].trim_end() } else { text }
 }
 
-/// Scenes, numbered from one; the oldest give way.
+/// Scenes, numbered from one. The oldest are dropped first.
 pub(super) fn scenes(
     scenes: &[Scene],
     budget: Tokens,
@@ -57,7 +57,7 @@ pub(super) fn scenes(
     SlotBlock::labelled(&labels.scenes, &body, &render(scenes), counter)
 }
 
-/// Open threads; the oldest give way.
+/// Open arcs. The oldest are dropped first.
 pub(super) fn arcs(
     arcs: &[StoryArc],
     budget: Tokens,
@@ -70,8 +70,8 @@ pub(super) fn arcs(
     SlotBlock::labelled(&labels.arcs, &body, &dashes(&open), counter)
 }
 
-/// Canon, up to the last full stop that fits. Other marks end no sentence here: names and
-/// titles hold them. Without such a stop the text is cut where the budget ends.
+/// Canon, up to the last full stop that fits. Other marks do not count, because names and titles
+/// contain them. Without a full stop the text is cut at the budget.
 pub(super) fn canon(
     text: &str,
     budget: Tokens,
@@ -86,8 +86,8 @@ pub(super) fn canon(
     SlotBlock::labelled(&labels.canon, kept, text, counter)
 }
 
-/// A profile; its first blocks give way. The last one is cut, or stays whole where budgets are
-/// not strict.
+/// A profile. Its first blocks are dropped first. The last one is cut; with literal rules it stays
+/// whole.
 pub(super) fn profile(
     profile: &Profile,
     budget: Tokens,

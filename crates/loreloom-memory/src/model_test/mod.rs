@@ -1,14 +1,13 @@
-//! Trying out whether a model can do memory's work.
+//! Tests whether a model can do memory's work.
 //!
-//! Three fixed scenes, five tiers: the same questions as in a real pass, on texts of which
-//! we know what there is to find. Nothing is written anywhere.
+//! Three fixed scenes and five tiers: the prompts of a real pass, on texts with known answers.
+//! Nothing is stored.
 
 mod scenes;
 
 use loreloom_core::{
     chat::{Message, Path, Role},
     ids::ChatId,
-    prompt::PromptMessage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -18,9 +17,9 @@ use crate::{
     rules::Rules,
     tiers::{PassSource, arcs, epistemic, ledger, longterm, session},
 };
-use loreloom_ports::{ChatModel, ChatRequest, ModelError};
+use loreloom_ports::{ChatModel, ModelError};
 
-/// A tier that is tried out.
+/// A tier that is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -29,7 +28,7 @@ pub enum ModelTrial {
     LongTerm,
     /// Session memories of the same.
     Session,
-    /// Its threads.
+    /// Its arcs.
     Arcs,
     /// State cards of a theft.
     Ledger,
@@ -37,17 +36,17 @@ pub enum ModelTrial {
     Epistemic,
 }
 
-/// What a model made of a trial.
+/// The result of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct TrialFinding {
     /// The trial.
     pub trial: ModelTrial,
-    /// What was read out of the reply, one line each.
+    /// What was read from the reply, one line each.
     pub lines: Vec<String>,
-    /// Whether it is enough.
+    /// Whether the trial passed.
     pub passed: bool,
-    /// What to look at.
+    /// What a good reply contains.
     pub hint: &'static str,
 }
 
@@ -57,9 +56,9 @@ pub struct TrialFinding {
 pub struct TrialRun {
     /// The trial.
     pub trial: ModelTrial,
-    /// What the model said.
+    /// The model's reply.
     pub reply: String,
-    /// What came of it.
+    /// The result.
     pub finding: TrialFinding,
 }
 
@@ -67,18 +66,7 @@ pub struct TrialRun {
 pub async fn run(model: &dyn ChatModel) -> Result<Vec<TrialRun>, ModelError> {
     let mut all = Vec::new();
     for trial in ModelTrial::ALL {
-        let question = trial.question();
-        let request = ChatRequest {
-            messages: vec![PromptMessage {
-                role: Role::User,
-                name: None,
-                content: question.prompt.clone().into(),
-            }],
-            max_tokens: Some(question.max_tokens),
-            temperature: Some(0.0),
-            schema: None,
-        };
-        let reply = model.complete(&request).await?.text;
+        let reply = model.complete(&trial.question().request(None)).await?.text;
         let finding = trial.judge(&reply);
         all.push(TrialRun { trial, reply, finding });
     }
@@ -90,7 +78,7 @@ impl ModelTrial {
     pub const ALL: [Self; 5] =
         [Self::LongTerm, Self::Session, Self::Arcs, Self::Ledger, Self::Epistemic];
 
-    /// The question of this trial.
+    /// The prompt of this trial.
     pub fn question(self) -> ModelQuestion {
         let lines = match self {
             Self::LongTerm | Self::Session | Self::Arcs => &scenes::INVESTIGATION[..],
@@ -115,7 +103,7 @@ impl ModelTrial {
         }
     }
 
-    /// What the reply is worth.
+    /// Judges a reply.
     pub fn judge(self, reply: &str) -> TrialFinding {
         let lines = self.read(reply);
         let (least, hint) = match self {
@@ -161,7 +149,7 @@ fn message(&(name, text): &(&str, &str)) -> Message {
     Message::new(role, Some(name), text)
 }
 
-/// A name and what it is.
+/// A name and its kind.
 type TrialEntity = (&'static str, StateKind);
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::record::StateKind;
 pub(super) const USER: &str = "Tamsin";
 pub(super) const INSPECTOR: &str = "Ferrin";
 
-/// Who might appear in [`THEFT`].
+/// Entities that may appear in [`THEFT`].
 pub(super) const THEFT_ENTITIES: [TrialEntity; 5] = [
     ("Quill", StateKind::Character),
     ("Captain Rusk", StateKind::Character),
@@ -15,7 +15,7 @@ pub(super) const THEFT_ENTITIES: [TrialEntity; 5] = [
     ("The Lantern Guild", StateKind::Faction),
 ];
 
-/// Who does not.
+/// Entities that do not appear in it.
 pub(super) const THEFT_ABSENT: [&str; 2] = ["Captain Rusk", "The Lantern Guild"];
 
 /// Two people look into a miller's death.

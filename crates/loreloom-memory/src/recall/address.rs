@@ -1,11 +1,11 @@
-//! Whom a line speaks to, and whom it speaks about.
+//! Whether a line talks to a person or about them.
 //!
-//! "Odo, who has the key?" is about a key. A name that stands apart by a comma, at either end
-//! of its sentence, is an address.
+//! "Odo, who has the key?" is about a key. A name behind or before a comma, at either end of its
+//! sentence, is an address.
 
 use crate::text::{is_unspaced, sentences};
 
-/// Whether a text speaks about somebody of this name, and not only to them.
+/// Whether a text is about a person of this name, and not only addressed to them.
 pub(super) fn speaks_about(text: &str, name: &str) -> bool {
     sentences(text).iter().any(|sentence| {
         let (sentence, name) = (sentence.to_lowercase(), name.to_lowercase());
@@ -19,7 +19,7 @@ pub(super) fn speaks_about(text: &str, name: &str) -> bool {
     })
 }
 
-/// Whether what stands between these parts of a sentence is an address.
+/// Whether the name between these parts of a sentence is an address.
 fn is_address(before: &str, after: &str) -> bool {
     let opens = before.chars().all(|one| !one.is_alphanumeric());
     let closes = after.chars().all(|one| !one.is_alphanumeric());

@@ -1,4 +1,4 @@
-//! The passages of a story, indexed as they come.
+//! An index of the passages of a story.
 
 use std::sync::Arc;
 
@@ -17,30 +17,30 @@ use loreloom_ports::Vector;
 /// A passage of the story, usually one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage<'story> {
-    /// Who says it.
+    /// The speaker.
     pub speaker: Option<&'story str>,
-    /// What is said.
+    /// The text.
     pub text: &'story str,
-    /// The stretch it belongs to: passages of different stretches are no neighbours.
+    /// The part of the story it belongs to. Passages of different parts are no neighbours.
     pub stretch: u32,
 }
 
-/// What was worked out of a text, once and for all.
+/// What was computed from a text.
 #[derive(Clone, Debug)]
 pub struct Prepared(Arc<PreparedText>);
 
 #[derive(Debug)]
 struct PreparedText {
     tokens: Vec<Token>,
-    /// Share of its sentences that ask.
+    /// The share of its sentences that are questions.
     asking: f64,
-    /// Whether it tells a time.
+    /// Whether it mentions a time.
     tells_time: bool,
     vector: PackedVector,
 }
 
 impl Prepared {
-    /// What there is to know of a text. All passages of an index need the same embedder.
+    /// Computes what a passage needs. All passages of an index need the same embedder.
     pub fn of(text: &str, embed: Option<&dyn Fn(&str) -> Vector>) -> Self {
         Self(Arc::new(PreparedText {
             tokens: tokens(text),
@@ -51,19 +51,19 @@ impl Prepared {
     }
 }
 
-/// What the index keeps of a passage.
+/// What the index stores of a passage.
 #[derive(Clone, Debug)]
 pub(super) struct PassageTerms {
     /// Its distinct terms.
     pub(super) terms: Vec<String>,
-    /// How many speakers and terms were known before.
+    /// How many speakers and terms there were before.
     known: (usize, usize),
 }
 
-/// What a passage looks like; small, because every search reads all of them.
+/// The form of a passage. It is small, because every search reads all of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PassageForm {
-    /// Who says it, by place in the list of speakers.
+    /// The speaker, as index into the list of speakers.
     pub(super) speaker: Option<u32>,
     pub(super) stretch: u32,
     pub(super) asking: f64,
@@ -72,15 +72,15 @@ pub(super) struct PassageForm {
 
 /// An index over the passages of one story.
 ///
-/// Names of speakers are no terms: everybody's turns are full of them as address ("Hey
-/// Mara!"), and who speaks is known anyway.
+/// Names of speakers are not terms. Messages are full of them as address ("Hey Mara!"), and the
+/// speaker is known anyway.
 #[derive(Clone, Debug, Default)]
 pub struct PassageIndex {
     pub(super) words: Bm25,
     pub(super) entries: Vec<PassageTerms>,
     pub(super) forms: Vec<PassageForm>,
     pub(super) meanings: PackedVectors,
-    /// All terms, and the vectors of the words they came from.
+    /// All terms, and the vectors of their words.
     pub(super) terms: Vec<String>,
     pub(super) term_meanings: PackedVectors,
     pub(super) related: Related,
@@ -89,54 +89,18 @@ pub struct PassageIndex {
     stretches_differ: bool,
 }
 
-/// Words that tell a time.
+/// Words about time.
+#[rustfmt::skip]
 const TIMES: &[&str] = &[
-    "afternoon",
-    "ago",
-    "april",
-    "august",
-    "dawn",
-    "december",
-    "dusk",
-    "evening",
-    "february",
-    "friday",
-    "january",
-    "july",
-    "june",
-    "last",
-    "march",
-    "may",
-    "midnight",
-    "monday",
-    "month",
-    "months",
-    "morning",
-    "next",
-    "night",
-    "november",
-    "october",
-    "recently",
-    "saturday",
-    "september",
-    "since",
-    "sunday",
-    "thursday",
-    "today",
-    "tomorrow",
-    "tonight",
-    "tuesday",
-    "wednesday",
-    "week",
-    "weekend",
-    "weeks",
-    "year",
-    "years",
-    "yesterday",
+    "afternoon", "ago", "april", "august", "dawn", "december", "dusk", "evening", "february",
+    "friday", "january", "july", "june", "last", "march", "may", "midnight", "monday", "month",
+    "months", "morning", "next", "night", "november", "october", "recently", "saturday",
+    "september", "since", "sunday", "thursday", "today", "tomorrow", "tonight", "tuesday",
+    "wednesday", "week", "weekend", "weeks", "year", "years", "yesterday",
 ];
 
 impl PassageIndex {
-    /// An index with no passages. Give the speakers that are known from the start.
+    /// An empty index with the speakers that are already known.
     pub fn new(speakers: impl IntoIterator<Item = String>) -> Self {
         Self { speakers: speakers.into_iter().collect(), ..Self::default() }
     }
@@ -151,13 +115,13 @@ impl PassageIndex {
         self.entries.is_empty()
     }
 
-    /// Adds the next passage. `embed` gives vectors; without one, passages are found by
-    /// their words alone. All passages of an index need the same embedder.
+    /// Adds the next passage. Without `embed`, passages are found by their words alone. All
+    /// passages of an index need the same embedder.
     pub fn push(&mut self, passage: Passage<'_>, embed: Option<&dyn Fn(&str) -> Vector>) {
         self.push_prepared(passage, &Prepared::of(passage.text, embed), embed);
     }
 
-    /// Adds the next passage, from what is known of its text.
+    /// Adds the next passage with its prepared text.
     pub fn push_prepared(
         &mut self,
         passage: Passage<'_>,
@@ -198,8 +162,8 @@ impl PassageIndex {
         self.entries.push(PassageTerms { terms, known });
     }
 
-    /// Takes the newest passages out until so many are left: the index is then as if they
-    /// had never been added.
+    /// Removes the newest passages until `left` remain. The index is then as if they had never been
+    /// added.
     pub fn truncate(&mut self, left: usize) {
         let Some(first) = self.entries.get(left) else { return };
         let (speakers, terms) = first.known;
@@ -217,17 +181,17 @@ impl PassageIndex {
         }
     }
 
-    /// How telling a term is: the rarer, the more.
+    /// How distinctive a term is: the rarer, the more.
     pub(super) fn rarity(&self, term: &str) -> f64 {
         self.words.rarity(self.words.texts_with(term))
     }
 
-    /// Whether the passages belong to several stretches.
+    /// Whether the passages belong to several parts of the story.
     pub(super) fn stretches_differ(&self) -> bool {
         self.stretches_differ
     }
 
-    /// The place of a name in the list of speakers.
+    /// The index of a name in the list of speakers.
     pub(super) fn speaker_place(&self, name: &str) -> Option<u32> {
         let place = self.speakers.iter().position(|known| known == name)?;
         u32::try_from(place).ok()
@@ -239,13 +203,13 @@ impl PassageIndex {
         names.filter(|name| crate::text::contains_word(text, name)).collect()
     }
 
-    /// The places of the speakers that a text speaks about, of those it names.
+    /// The indexes of the named speakers that a text is about.
     pub(super) fn spoken_about(&self, text: &str, named: &[&str]) -> Vec<u32> {
         let about = named.iter().filter(|name| speaks_about(text, name));
         about.filter_map(|name| self.speaker_place(name)).collect()
     }
 
-    /// Tokens that are no part of a speaker's name.
+    /// Tokens that are not part of a speaker's name.
     pub(super) fn without_speakers(&self, found: Vec<Token>) -> Vec<Token> {
         let is_name = |word: &str| {
             self.speakers

@@ -1,10 +1,9 @@
-//! Finding passages of the story itself, without any language model.
+//! Finds passages of the story itself, without a language model.
 //!
-//! A passage is scored by its words (BM25 over stems, with related words standing in for
-//! those asked for), by its meaning (vectors, where an embedder is at hand), by what stands
-//! next to it, by who says it, and by what the best passages speak of (a second hop).
-//! Scores are put on one scale (standard deviations from the mean) and added; adding ranks
-//! instead loses how far ahead the best are. Every hit says what each part gave.
+//! A passage is scored by its words (BM25 over stems and related words), by its meaning (vectors,
+//! if there is an embedder), by its neighbours, by its speaker, and by the words of the best
+//! passages (a second hop). Scores are converted to standard deviations from the mean and added;
+//! adding ranks would lose how far ahead the best are. Every hit lists the parts of its score.
 
 mod address;
 mod index;

@@ -1,7 +1,7 @@
-//! Vectors in one byte a number, one after the other.
+//! Vectors with one byte a number.
 //!
-//! A search compares the question with every passage; what it costs is reading them. A byte
-//! is a quarter of a float, and a cosine of 256 bytes is off by less than a hundredth.
+//! A search compares the question with every passage, and reading them is what it costs. A byte is
+//! a quarter of a float, and the cosine of 256 bytes is off by less than 0.01.
 
 use loreloom_ports::Vector;
 
@@ -22,14 +22,14 @@ impl PackedVector {
         Self { scale, numbers: vector.iter().map(packed).collect() }
     }
 
-    /// How long the vector is beyond its head.
+    /// The length of the vector beyond its head.
     fn tail(&self) -> f32 {
         let tail = &self.numbers[head(self.numbers.len())..];
         tail.iter().map(|number| f32::from(*number).powi(2)).sum::<f32>().sqrt() * self.scale
     }
 }
 
-/// The part of a vector that is compared first. Tables are made with their most telling numbers
+/// The part of a vector that is compared first. Embedding tables have their most important numbers
 /// in front.
 fn head(width: usize) -> usize {
     width / 4
@@ -47,11 +47,11 @@ pub(super) struct PackedVectors {
 }
 
 impl PackedVectors {
-    /// Adds a vector. One of another length than the first is like nothing.
+    /// Adds a vector. One with another length than the first is similar to nothing.
     pub(super) fn push(&mut self, packed: &PackedVector) {
         if self.width == 0 {
             self.width = packed.numbers.len();
-            // Those that came without a vector before have an empty one.
+            // Earlier passages without a vector get an empty one.
             self.numbers.resize(self.scales.len() * self.width, 0);
         }
         if packed.numbers.len() == self.width {
@@ -81,7 +81,7 @@ impl PackedVectors {
         self.numbers.truncate(left * self.width);
     }
 
-    /// The direction in which these lie together, each with its weight.
+    /// The weighted mean direction of these vectors.
     pub(super) fn between(&self, places: impl Iterator<Item = (usize, f32)>) -> PackedVector {
         let mut sum: Vector = vec![0.0; self.width];
         for (at, weight) in places {
@@ -100,10 +100,11 @@ impl PackedVectors {
         PackedVector::of(&sum)
     }
 
-    /// Those from a place on whose cosine with `wanted` is at least `least`, with it, in order.
+    /// The vectors from an index on whose cosine with `wanted` is at least `least`, with the
+    /// cosine, in order.
     ///
-    /// What the heads leave open is at most the product of the tails' lengths: most are ruled
-    /// out after a quarter of the work.
+    /// The tails add at most the product of their lengths, so most vectors are ruled out after a
+    /// quarter of the work.
     pub(super) fn near(&self, wanted: &PackedVector, least: f64, from: usize) -> Vec<(usize, f64)> {
         if wanted.numbers.len() != self.width || self.width == 0 {
             return Vec::new();
@@ -136,7 +137,7 @@ impl PackedVectors {
     }
 }
 
-/// What single precision may take off a length.
+/// How much single precision may change a length.
 const ROUNDING: f64 = 1e-5;
 
 /// Sixteen sums at once let the compiler use wide registers.

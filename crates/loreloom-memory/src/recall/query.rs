@@ -1,4 +1,4 @@
-//! Scoring passages for a question.
+//! Scores passages for a question.
 
 use std::sync::LazyLock;
 
@@ -15,27 +15,27 @@ static ASKS_TIME: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// A passage that answers, and why.
+/// A passage that was found, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PassageHit {
     /// The passage's place in the index.
     pub at: usize,
     /// The sum of its parts.
     pub score: f64,
-    /// What each part gave.
+    /// The parts of the score.
     pub parts: Parts,
 }
 
 /// The parts of a score.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Parts {
-    /// Its words, the second hop's included.
+    /// Its words, with those of the second hop.
     pub words: f64,
     /// Its meaning.
     pub meaning: f64,
-    /// What stands next to it.
+    /// Its neighbours.
     pub neighbours: f64,
-    /// Who says it, whether it asks, whether it tells a time, how new it is.
+    /// Its speaker, whether it asks, whether it mentions a time, and how new it is.
     pub form: f64,
 }
 
@@ -50,7 +50,7 @@ type Embed<'embed> = &'embed dyn Fn(&str) -> Vector;
 impl PassageIndex {
     /// The best `most` passages for a question, best first; equally good ones newest first.
     ///
-    /// `also` are further names for what the question names, such as an entity's aliases.
+    /// `also` are further names of the things in the question, such as aliases of an entity.
     pub fn search(
         &self,
         question: &str,
@@ -62,7 +62,7 @@ impl PassageIndex {
         self.search_where(question, also, most, weights, embed, f64::NEG_INFINITY, |_| true)
     }
 
-    /// The same among the passages that score at least so much and are wanted, by their place.
+    /// The same among the wanted passages with at least this score.
     #[expect(clippy::too_many_arguments, reason = "a question, how it is weighed, what is wanted")]
     pub fn search_where(
         &self,
@@ -92,7 +92,7 @@ impl PassageIndex {
             let parts = Parts { words, meaning: meaning[at], neighbours, form: form[at] };
             PassageHit { at, score: parts.sum(), parts }
         };
-        // Who speaks tells passages that answer from each other; it makes none an answer.
+        // The speaker only ranks passages that match; it makes none a match.
         let owed = |at: usize| if self.is_by(at, &about) { weights.speaker } else { 0.0 };
         let is_wanted = |at: usize| last.scores[at] - owed(at) >= least && is_wanted(at);
         best(&last.scores, most, is_wanted).into_iter().map(hit).collect()
@@ -116,10 +116,10 @@ impl PassageIndex {
         }
         let Some(embed) = embed else { return terms };
         let mut related: FxHashMap<String, f64> = FxHashMap::default();
-        let mut telling: Vec<_> = asked.iter().collect();
+        let mut rarest: Vec<_> = asked.iter().collect();
         let rarity = |token: &super::tokens::Token| self.rarity(&token.stem);
-        telling.sort_by(|a, b| rarity(b).total_cmp(&rarity(a)));
-        for token in telling.into_iter().take(weights.related_words) {
+        rarest.sort_by(|a, b| rarity(b).total_cmp(&rarity(a)));
+        for token in rarest.into_iter().take(weights.related_words) {
             for (stem, likeness) in self.related_to(&token.word, weights, embed) {
                 if !terms.contains_key(stem) {
                     let weight = related.entry(stem.to_owned()).or_default();
@@ -145,7 +145,7 @@ impl PassageIndex {
         scores
     }
 
-    /// Likeness of meaning, without the names of speakers, which would outweigh the rest.
+    /// Similarity of vectors, without the names of speakers, which would outweigh the rest.
     fn meaning_scores(
         &self,
         question: &str,
@@ -162,8 +162,8 @@ impl PassageIndex {
         standard(scores, weights.meaning)
     }
 
-    /// Moves the meaning that is looked for towards that of the best passages: what belongs
-    /// together is told in other words at other times.
+    /// Moves the searched vector towards the best passages, because a story repeats things in other
+    /// words.
     fn hop_meaning(&self, best: &[usize], meaning: &mut [f64], weights: &Weights) {
         let share = weights.hop_meaning;
         if share <= 0.0 || self.meanings.is_empty() {
@@ -182,7 +182,7 @@ impl PassageIndex {
         self.forms[at].speaker.is_some_and(|speaker| speakers.contains(&speaker))
     }
 
-    /// What a passage's form says: speaker, asking, time, age.
+    /// The score of a passage's form: speaker, question, time, age.
     fn form_scores(&self, question: &str, about: &[u32], weights: &Weights) -> Vec<f64> {
         let asks_time = ASKS_TIME.is_match(question);
         let count = real(self.len().max(1));
@@ -195,13 +195,13 @@ impl PassageIndex {
         self.forms.iter().enumerate().map(score).collect()
     }
 
-    /// Puts the parts together: words and meaning also count for what stands next to them.
+    /// Adds the parts. Words and meaning also count for the neighbours.
     fn combine(&self, words: Vec<f64>, meaning: &[f64], form: &[f64], weights: &Weights) -> Scored {
         let words = standard(words, 1.0);
         let mut own: Vec<f64> = words.iter().zip(meaning).map(|(a, b)| a + b).collect();
         let mut neighbours = vec![0.0; own.len()];
-        // One offset after the other, over whole slices: this reads every passage several
-        // times, and the compiler makes wide steps of it.
+        // One offset after the other, over whole slices, so that the compiler can vectorise this:
+        // it reads every passage several times.
         for (far, weight) in weights.before.iter().enumerate() {
             let far = (far + 1).min(own.len());
             self.add_near(&mut neighbours, far, 0, &own, *weight);
@@ -216,7 +216,8 @@ impl PassageIndex {
         Scored { words, neighbours, scores: own }
     }
 
-    /// Adds what stands at one distance; `to` and `from` are where the two slices begin.
+    /// Adds the scores of neighbours at one distance; `to` and `from` are the starts of the two
+    /// slices.
     fn add_near(&self, near: &mut [f64], to: usize, from: usize, own: &[f64], weight: f64) {
         let pairs = near[to..].iter_mut().zip(&own[from..]);
         if self.stretches_differ() {
@@ -231,7 +232,7 @@ impl PassageIndex {
         }
     }
 
-    /// The most telling words of the best passages that the question does not have.
+    /// The most distinctive words of the best passages that the question does not have.
     fn hop_terms(
         &self,
         best: &[usize],
@@ -268,13 +269,13 @@ struct Scored {
     scores: Vec<f64>,
 }
 
-/// The places of the best `most` of those wanted, best first; equally good ones newest first.
+/// The indexes of the best `most` wanted passages, best first; on a tie the newest first.
 fn best(scores: &[f64], most: usize, is_wanted: impl Fn(usize) -> bool) -> Vec<usize> {
     if most == 0 {
         return Vec::new();
     }
     let mut found: Vec<(f64, usize)> = Vec::new();
-    // Few are kept of many: most scores are below the least of those and cost one comparison.
+    // Only a few are kept, so most scores cost one comparison.
     let mut least = f64::NEG_INFINITY;
     for (at, score) in scores.iter().copied().enumerate() {
         if score < least || !is_wanted(at) {
@@ -302,8 +303,8 @@ fn keep_best(found: &mut Vec<(f64, usize)>, most: usize) {
     }
 }
 
-/// Scores as standard deviations from their mean, times a weight; all alike gives zeros. In
-/// place, because there is one for each passage.
+/// Converts scores to standard deviations from their mean, times a weight; equal scores become
+/// zeros. In place, because there is one for each passage.
 fn standard(mut scores: Vec<f64>, weight: f64) -> Vec<f64> {
     let count = real(scores.len().max(1));
     let mean = scores.iter().sum::<f64>() / count;

@@ -1,8 +1,7 @@
-//! Words of the story that are near to a word asked for.
+//! Words of the story that are related to a word of the question.
 //!
-//! A word is compared with every word of the story, which is most of what a search costs. What
-//! was found is kept: a story comes back to its words, and only words that are new since then
-//! have to be looked at.
+//! A word is compared with every word of the story, which is most of the cost of a search. The
+//! result is cached: a story repeats its words, and only new words must be compared.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,25 +12,25 @@ use super::{
     packed::{PackedVector, PackedVectors},
 };
 
-/// Words whose neighbours are kept.
+/// How many words are cached.
 const MOST_KEPT: usize = 4096;
 
-/// The words near to one word: their places in the vocabulary, and how near.
+/// The words related to one word: their indexes in the vocabulary, and their similarity.
 pub(super) type Near = Vec<(usize, f64)>;
 
-/// What was looked up before.
+/// A cache of related words.
 #[derive(Debug, Default)]
 pub(super) struct Related(Mutex<FxHashMap<String, CachedNeighbours>>);
 
 #[derive(Clone, Debug)]
 struct CachedNeighbours {
-    /// How many words of the story were looked at, and by which weights.
+    /// How many words of the story were compared, and with which weights.
     seen: usize,
     by: (f64, usize),
     near: Near,
 }
 
-/// A copy of an index finds the same again.
+/// A copy starts with an empty cache.
 impl Clone for Related {
     fn clone(&self) -> Self {
         Self::default()
@@ -72,7 +71,7 @@ impl Related {
     pub(super) fn truncate(&self, left: usize) {
         self.known().retain(|_, known| {
             known.seen = known.seen.min(left);
-            // One that went may have pushed out another.
+            // A removed word may have displaced another.
             known.near.iter().all(|(at, _)| *at < left)
         });
     }
@@ -90,7 +89,7 @@ mod tests {
         let related = Related::default();
         let wanted = || PackedVector::of(&angle(0.0));
         let places = |near: Near| near.into_iter().map(|(at, _)| at).collect::<Vec<usize>>();
-        // Words come and go; each number is an angle to the word asked for.
+        // Words come and go; each number is an angle to the searched word.
         for (left, new) in
             [(0, &[50.0, 90.0][..]), (2, &[20.0]), (3, &[10.0, 15.0]), (3, &[5.0]), (1, &[])]
         {

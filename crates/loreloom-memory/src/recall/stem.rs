@@ -1,7 +1,7 @@
-//! Light stemming of English words, so that "painted" meets "painting".
+//! Light stemming of English words, so that "painted" matches "painting".
 //!
-//! It need not give words, only the same form for words that belong together, and it errs
-//! on the side of leaving a word alone. Words of other alphabets are left as they are.
+//! Stems need not be words; related words only need the same stem. In doubt a word stays unchanged,
+//! and so do words of other alphabets.
 
 /// The stem of a lower-case word.
 pub fn stem(word: &str) -> String {

@@ -1,148 +1,26 @@
-//! Splitting text into the units that are searched: stems of words, and pairs of letters in
-//! scripts that put no spaces between words.
+//! Splits text into search terms: stems of words, and pairs of letters in scripts without spaces.
 
 use super::{irregular::regular, stem::stem};
 use crate::text::is_unspaced;
 
-/// Words that say how something is asked or said, not what about.
+/// Words without a meaning of their own.
+#[rustfmt::skip]
 const STOP_WORDS: &[&str] = &[
-    "a",
-    "about",
-    "above",
-    "after",
-    "again",
-    "all",
-    "also",
-    "am",
-    "an",
-    "and",
-    "any",
-    "are",
-    "as",
-    "at",
-    "be",
-    "because",
-    "been",
-    "before",
-    "being",
-    "below",
-    "between",
-    "both",
-    "but",
-    "by",
-    "can",
-    "could",
-    "d",
-    "did",
-    "do",
-    "does",
-    "doing",
-    "don",
-    "down",
-    "during",
-    "each",
-    "few",
-    "for",
-    "from",
-    "further",
-    "had",
-    "has",
-    "have",
-    "having",
-    "he",
-    "her",
-    "here",
-    "hers",
-    "herself",
-    "him",
-    "himself",
-    "his",
-    "how",
-    "i",
-    "if",
-    "in",
-    "into",
-    "is",
-    "it",
-    "its",
-    "itself",
-    "just",
-    "ll",
-    "m",
-    "me",
-    "more",
-    "most",
-    "my",
-    "myself",
-    "no",
-    "nor",
-    "not",
-    "now",
-    "of",
-    "off",
-    "on",
-    "once",
-    "only",
-    "or",
-    "other",
-    "our",
-    "ours",
-    "ourselves",
-    "out",
-    "over",
-    "own",
-    "re",
-    "s",
-    "same",
-    "she",
-    "should",
-    "so",
-    "some",
-    "such",
-    "t",
-    "than",
-    "that",
-    "the",
-    "their",
-    "theirs",
-    "them",
-    "themselves",
-    "then",
-    "there",
-    "these",
-    "they",
-    "this",
-    "those",
-    "through",
-    "to",
-    "too",
-    "under",
-    "until",
-    "up",
-    "ve",
-    "very",
-    "was",
-    "we",
-    "were",
-    "what",
-    "when",
-    "where",
-    "which",
-    "while",
-    "who",
-    "whom",
-    "why",
-    "will",
-    "with",
-    "would",
-    "you",
-    "your",
-    "yours",
-    "yourself",
-    "yourselves",
+    "a", "about", "above", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as",
+    "at", "be", "because", "been", "before", "being", "below", "between", "both", "but", "by",
+    "can", "could", "d", "did", "do", "does", "doing", "don", "down", "during", "each", "few",
+    "for", "from", "further", "had", "has", "have", "having", "he", "her", "here", "hers",
+    "herself", "him", "himself", "his", "how", "i", "if", "in", "into", "is", "it", "its", "itself",
+    "just", "ll", "m", "me", "more", "most", "my", "myself", "no", "nor", "not", "now", "of", "off",
+    "on", "once", "only", "or", "other", "our", "ours", "ourselves", "out", "over", "own", "re",
+    "s", "same", "she", "should", "so", "some", "such", "t", "than", "that", "the", "their",
+    "theirs", "them", "themselves", "then", "there", "these", "they", "this", "those", "through",
+    "to", "too", "under", "until", "up", "ve", "very", "was", "we", "were", "what", "when", "where",
+    "which", "while", "who", "whom", "why", "will", "with", "would", "you", "your", "yours",
+    "yourself", "yourselves",
 ];
 
-/// A unit of search: its stem, and the word it came from.
+/// A search term: its stem, and the word it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     /// What is compared.
@@ -151,7 +29,7 @@ pub struct Token {
     pub word: String,
 }
 
-/// The units of a text, in order, without words that carry no meaning.
+/// The terms of a text, in order, without stop words.
 pub fn tokens(text: &str) -> Vec<Token> {
     let text = text.to_lowercase().replace('\u{2019}', "'");
     let mut found = Vec::new();
@@ -188,7 +66,7 @@ fn by_script(word: &str) -> Vec<(&str, bool)> {
     parts
 }
 
-/// Overlapping pairs of letters; a single letter stands alone.
+/// Overlapping pairs of letters, or a single letter.
 fn letter_pairs(run: &str) -> Vec<Token> {
     let letters: Vec<char> = run.chars().collect();
     let token = |letters: &[char]| {

@@ -1,4 +1,4 @@
-//! Recalling passages for the turn that is about to be taken.
+//! Recalls passages for the next turn.
 
 use loreloom_core::chat::{PathItem, Role};
 
@@ -15,23 +15,30 @@ const LONGEST: usize = 400;
 /// What to recall for a turn.
 #[derive(Clone, Copy)]
 pub struct RecallQuery<'turn> {
-    /// The path; its messages are the passages of the index, in order.
+    /// The path. Its messages are the passages of the index, in order.
     pub path: &'turn [PathItem],
-    /// The first message that the model sees anyway.
+    /// The first message in the prompt.
     pub seen_from: usize,
-    /// Known entities: a question that uses one of their names finds the others.
+    /// Known entities. A question with one of their names also finds the others.
     pub entities: &'turn [Entity],
-    /// Most passages.
+    /// The most passages.
     pub most: usize,
-    /// Standard deviations by which a passage must stand out to be worth its tokens.
+    /// By how many standard deviations a passage must stand out.
     pub least: f64,
     /// Whether the message at a place may be recalled at all.
     pub may_recall: &'turn dyn Fn(usize) -> bool,
 }
 
+impl<'turn> RecallQuery<'turn> {
+    /// The best few passages of a path whose messages from `seen_from` on are in the prompt.
+    pub fn new(path: &'turn [PathItem], seen_from: usize) -> Self {
+        let may_recall = &|_| true;
+        Self { path, seen_from, entities: &[], most: 6, least: 2.0, may_recall }
+    }
+}
+
 impl PassageIndex {
-    /// Passages that the newest message calls for and the model would not see otherwise,
-    /// best first, with why.
+    /// Passages outside the prompt that fit the newest message, best first, with the reasons.
     pub fn recall(
         &self,
         wanted: RecallQuery<'_>,
@@ -48,20 +55,20 @@ impl PassageIndex {
             .filter(|entity| entity.names().any(|name| contains_word(question, name)))
             .flat_map(|entity| entity.names().filter(|name| !contains_word(question, name)))
             .collect();
-        let is_told = |at: usize| {
+        let is_visible = |at: usize| {
             wanted
                 .path
                 .get(at)
                 .is_some_and(|item| !item.message.hidden && item.message.role != Role::System)
         };
-        let is_wanted = |at: usize| at < wanted.seen_from && is_told(at) && (wanted.may_recall)(at);
+        let is_wanted =
+            |at: usize| at < wanted.seen_from && is_visible(at) && (wanted.may_recall)(at);
         let (most, least) = (wanted.most, wanted.least);
         self.search_where(question, &also, most, weights, embed, least, is_wanted)
     }
 }
 
-/// Hits as lines for the recall slot, `Speaker: text`, in the order of the story: what
-/// happened first is told first.
+/// Hits as lines for the recall slot, `Speaker: text`, in the order of the story.
 pub fn lines(hits: &[PassageHit], path: &[PathItem]) -> Vec<String> {
     let mut places: Vec<usize> = hits.iter().map(|hit| hit.at).collect();
     places.sort_unstable();

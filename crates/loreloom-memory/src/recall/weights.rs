@@ -4,42 +4,42 @@ use loreloom_core::bm25::Bm25Parameters;
 
 /// Weights, in standard deviations of the word and meaning scores.
 ///
-/// Each part has its reason in what chat turns are: they are short, so their length says
-/// little (`words.length`); an answer stands just after its question, so what comes before a turn
-/// tells more of it than what comes after, and less with distance. The defaults are round
-/// numbers, tried in coarse steps (`docs/design/020-memory.md` has the figures).
+/// The weights follow from what chat messages are. They are short, so their length means little
+/// (`words.length`). An answer follows its question, so the messages before count more than those
+/// after, and less with distance. The defaults are round numbers, found in coarse steps
+/// (`docs/design/020-memory.md` has the figures).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
     /// How words are scored.
     pub words: Bm25Parameters,
     /// A related word, relative to the word itself.
     pub related: f64,
-    /// From this cosine on words are related.
+    /// From this cosine on, words are related.
     pub related_from: f64,
-    /// Most related words for each word asked for.
+    /// The most related words for each word of the question.
     pub related_most: usize,
-    /// Most words whose related words are looked for, the rarest first: each is compared with
-    /// every word of the story, and common words tell little.
+    /// The most words that get related words, the rarest first. Each is compared with every word of
+    /// the story, and common words mean little.
     pub related_words: usize,
-    /// Likeness of meaning.
+    /// The similarity of vectors.
     pub meaning: f64,
     /// One, two, … passages before.
     pub before: Vec<f64>,
     /// One, two, … passages after.
     pub after: Vec<f64>,
-    /// Said by somebody the question is about: what people did they mostly tell themselves.
+    /// The speaker is a person in the question. People mostly report themselves what they did.
     pub speaker: f64,
-    /// A passage that only asks does not answer.
+    /// A passage of questions is rarely an answer.
     pub asking: f64,
-    /// A question for a time is answered by a passage that tells one.
+    /// A passage with a time answers a question about time.
     pub time: f64,
-    /// Words of the best passages, relative to the question's own.
+    /// Words of the best passages, relative to the words of the question.
     pub hop: f64,
-    /// How much of the meaning that is looked for is that of the best passages, 0 to 1.
+    /// How far the searched vector moves to that of the best passages, 0 to 1.
     pub hop_meaning: f64,
-    /// How many passages and words the second hop takes.
+    /// How many passages and words the second hop uses.
     pub hop_size: (usize, usize),
-    /// The newest passage over the oldest: a tie-breaker only.
+    /// The newest passage against the oldest; only breaks ties.
     pub recency: f64,
 }
 

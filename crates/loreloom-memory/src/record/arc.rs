@@ -1,4 +1,4 @@
-//! Open threads of the story, and what became of closed ones.
+//! Open arcs, and how closed ones ended.
 
 use loreloom_core::ids::MessageId;
 use serde::{Deserialize, Serialize};
@@ -6,23 +6,22 @@ use serde::{Deserialize, Serialize};
 use super::lenient;
 use loreloom_ports::MemoryId;
 
-/// A thread of the story.
+/// A arc.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StoryArc {
-    /// The thread.
+    /// Its text.
     pub content: String,
-    /// When it was noticed.
+    /// When it was found.
     pub ts: Option<i64>,
-    /// Pinned: it outlives its chat.
+    /// Whether it is pinned: other chats have it too.
     pub persistent: bool,
-    /// It came to its end.
+    /// Whether it ended.
     pub resolved: bool,
-    /// The messages it was drawn from.
+    /// The messages it comes from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub receipts: Vec<MessageId>,
-    /// Names, numbers and quoted things in it that no message bears out: it waits for a person
-    /// to look at it.
+    /// Names, numbers and quotes that no message supports. If there are any, it waits for a review.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ungrounded: Vec<String>,
 }
@@ -34,18 +33,18 @@ impl StoryArc {
     }
 }
 
-/// How a thread ended.
+/// How an arc ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArcSummary {
-    /// The thread.
+    /// Its text.
     pub arc: String,
     /// What happened.
     pub summary: String,
-    /// The scenes it was told from, by their time.
+    /// The scenes it was written from, by their time.
     #[serde(deserialize_with = "lenient::or_default")]
     pub source_scene_ids: Vec<i64>,
-    /// The memories it was told from.
+    /// The memories it was written from.
     #[serde(deserialize_with = "lenient::or_default")]
     pub source_memory_ids: Vec<MemoryId>,
     /// When it was written.

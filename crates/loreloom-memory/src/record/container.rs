@@ -18,14 +18,14 @@ pub struct Canon {
     pub ts: Option<i64>,
 }
 
-/// What outlives a chat.
+/// What a character remembers in every chat.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CharacterMemory {
     /// Long-term memories, active and retired.
     #[serde(deserialize_with = "lenient::or_default")]
     pub memories: Vec<Memory>,
-    /// Who and what they name.
+    /// The entities they name.
     #[serde(deserialize_with = "lenient::or_default")]
     pub entities: Vec<Entity>,
     /// Feelings.
@@ -34,21 +34,21 @@ pub struct CharacterMemory {
     /// Who knows what.
     #[serde(deserialize_with = "lenient::or_default")]
     pub epistemic_knowledge: Vec<Insight>,
-    /// Pinned threads.
+    /// Pinned arcs.
     #[serde(deserialize_with = "lenient::or_default")]
     pub persistent_arcs: Vec<StoryArc>,
     /// History as prose.
     pub canon: Option<Canon>,
 }
 
-/// A session that leaves no trace unless it is kept.
+/// A read-only session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadOnly {
-    /// The node it began at.
+    /// The node where it started.
     pub from: PrefixHash,
 }
 
-/// What belongs to one chat.
+/// What a chat remembers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ChatMemory {
@@ -67,19 +67,19 @@ pub struct ChatMemory {
     /// Session memories, active and retired.
     #[serde(deserialize_with = "lenient::or_default")]
     pub session_memories: Vec<Memory>,
-    /// Who and what they name.
+    /// The entities they name.
     #[serde(deserialize_with = "lenient::or_default")]
     pub session_entities: Vec<Entity>,
-    /// Scenes that are over, oldest first.
+    /// Past scenes, oldest first.
     #[serde(deserialize_with = "lenient::or_default")]
     pub scene_history: Vec<Scene>,
-    /// Threads, oldest first.
+    /// Arcs, oldest first.
     #[serde(deserialize_with = "lenient::or_default")]
     pub story_arcs: Vec<StoryArc>,
-    /// How closed threads ended.
+    /// How closed arcs ended.
     #[serde(deserialize_with = "lenient::or_default")]
     pub arc_summaries: Vec<ArcSummary>,
-    /// Replies that did not fit what was known, oldest first.
+    /// Contradictions that were found, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::or_default")]
     pub contradictions: Vec<Contradiction>,
     /// Profiles by character.
@@ -88,16 +88,16 @@ pub struct ChatMemory {
     /// State cards.
     #[serde(rename = "state_ledger", deserialize_with = "lenient::or_default")]
     pub ledger: Ledger,
-    /// A correction for the next reply.
+    /// A repair note for the next reply.
     pub pending_repair: Option<String>,
     /// Where the last extraction stopped reading.
     pub last_extract_cutoff: Option<usize>,
-    /// The last message the last extraction read.
+    /// The last message that an extraction read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extract_receipt: Option<MessageId>,
     /// This chat's own limit for the epistemic slot.
     pub epistemic_budget_override: Option<u32>,
-    /// A session that leaves no trace, while it is open.
+    /// The open read-only session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<ReadOnly>,
 }

@@ -1,4 +1,4 @@
-//! People, places and things that memories speak of.
+//! People, places and things in memories.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub enum EntityKind {
 }
 
 impl EntityKind {
-    /// The kind of that name, any case; unknown names give [`EntityKind::Unknown`].
+    /// The kind with that name, in any case; [`EntityKind::Unknown`] for other names.
     pub fn from_name(name: &str) -> Self {
         match name.trim().to_lowercase().as_str() {
             "character" => Self::Character,
@@ -59,7 +59,7 @@ impl EntityKind {
     }
 }
 
-/// Somebody or something with a name.
+/// A person or thing with a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Entity {

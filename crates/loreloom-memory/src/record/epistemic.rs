@@ -1,11 +1,11 @@
-//! Who knows what, and who hides it from whom.
+//! Who knows what, and who hides what from whom.
 
 use loreloom_core::ids::MessageId;
 use serde::{Deserialize, Serialize};
 
 use super::lenient;
 
-/// How somebody stands to a piece of knowledge.
+/// How a person relates to a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
@@ -14,11 +14,11 @@ pub enum InsightKind {
     Knows,
     /// Guesses it.
     Suspects,
-    /// Holds it true though it is false.
+    /// Believes it, but it is false.
     Believes,
     /// Does not know it.
     Unaware,
-    /// Knows it and keeps it from somebody.
+    /// Knows it and hides it from somebody.
     Hiding,
 }
 
@@ -34,7 +34,7 @@ impl InsightKind {
         }
     }
 
-    /// The kind of that tag, any case.
+    /// The kind with that tag, in any case.
     pub fn from_tag(tag: &str) -> Option<Self> {
         [Self::Knows, Self::Suspects, Self::Believes, Self::Unaware, Self::Hiding]
             .into_iter()
@@ -48,30 +48,29 @@ pub struct Insight {
     /// Its id.
     #[serde(default)]
     pub id: String,
-    /// How the subject stands to it.
+    /// Whether the subject knows, suspects, believes, misses or hides it.
     #[serde(rename = "type")]
     pub kind: InsightKind,
-    /// Whose knowledge it is.
+    /// The person.
     pub subject: String,
-    /// From whom it is hidden.
+    /// The person it is hidden from.
     #[serde(default)]
     pub target: Option<String>,
     /// The knowledge.
     pub content: String,
-    /// When it was noted.
+    /// When it was stored.
     #[serde(default)]
     pub ts: Option<i64>,
-    /// The messages it was drawn from by position, first and last.
+    /// The first and last position of its messages.
     #[serde(default, deserialize_with = "lenient::range")]
     pub source_messages: Option<(i64, i64)>,
-    /// The messages it was drawn from.
+    /// The messages it comes from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub receipts: Vec<MessageId>,
-    /// When it ceased to hold: kept for history, never shown to a model.
+    /// When it was retired. It is kept for history and never shown to a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retired: Option<i64>,
-    /// Names, numbers and quoted things in it that no message bears out: it waits for a person
-    /// to look at it.
+    /// Names, numbers and quotes that no message supports. If there are any, it waits for a review.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ungrounded: Vec<String>,
 }
@@ -82,7 +81,7 @@ impl Insight {
         self.retired.is_none() && self.ungrounded.is_empty()
     }
 
-    /// Whether the two could say the same: same kind, same person, same target.
+    /// Whether the two can mean the same: same kind, same person, same target.
     pub fn is_comparable(&self, other: &Self) -> bool {
         let same = |a: &str, b: &str| a.to_lowercase() == b.to_lowercase();
         self.kind == other.kind

@@ -1,4 +1,4 @@
-//! The current state of people and things: a card of fields for each.
+//! State cards: the current state of people and things.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl StateKind {
         }
     }
 
-    /// The fields a prompt shows, in order. Others are kept but not shown.
+    /// The fields in a prompt, in order. Others are stored but not shown.
     pub fn fields(self) -> &'static [&'static str] {
         match self {
             Self::Character => {
@@ -66,7 +66,7 @@ pub struct StateCard {
     /// Its name as first written.
     #[serde(rename = "_name", default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The message each value was read from, where that is known.
+    /// The message each value was read from, if known.
     #[serde(rename = "_sources", default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sources: BTreeMap<String, MessageId>,
     /// Field values.
@@ -75,8 +75,8 @@ pub struct StateCard {
 }
 
 impl StateCard {
-    /// The value of a field, if it is still believed: its message is on the path and not
-    /// longer ago than the field lasts. A value without a message is always believed.
+    /// The value of a field, if it has not expired: its message is on the path and recent enough. A
+    /// value without a message never expires.
     pub fn believed(
         &self,
         field: &str,
@@ -99,7 +99,7 @@ impl Ledger {
         format!("{}|{}", name.trim().to_lowercase(), kind.trim().to_lowercase())
     }
 
-    /// Writes the fields that `news` has over those known, leaving the others.
+    /// Replaces the fields that `news` has. The others stay.
     pub fn merge(&mut self, news: &Self) {
         for (key, card) in news.iter() {
             let known = self.entry(key);

@@ -1,8 +1,8 @@
-//! Reading values that other programs wrote: an unknown word is no value, not an error.
+//! Reads values of other programs. An unknown word is no value and no error.
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 
-/// Reads a value if it is one of ours, else `None`.
+/// Reads a value; `None` if it is unknown.
 pub(crate) fn known<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -12,7 +12,7 @@ where
     Ok(serde_json::from_value(value).ok())
 }
 
-/// Reads a value, taking `null` for the default.
+/// Reads a value; `null` is the default.
 pub(crate) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -21,7 +21,7 @@ where
     Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// Reads a word of ours in any case, else `None`.
+/// Reads a known word in any case; otherwise `None`.
 pub(crate) fn word<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -32,7 +32,7 @@ where
     Ok(serde_json::from_value(word.trim().to_lowercase().into()).ok())
 }
 
-/// Reads a name; an empty one is none.
+/// Reads a name; an empty one is `None`.
 pub(crate) fn filled<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -43,7 +43,7 @@ where
     value.map(serde_json::from_value).transpose().map_err(serde::de::Error::custom)
 }
 
-/// Reads a number of times; what is below zero, or no whole number, is never.
+/// Reads a count. A negative or fractional number is 0.
 pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     let count = Option::<serde_json::Value>::deserialize(deserializer)?;
     let count = count.as_ref().and_then(serde_json::Value::as_u64).unwrap_or_default();

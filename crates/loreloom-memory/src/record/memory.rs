@@ -17,19 +17,19 @@ use crate::text::TextRules;
 pub enum MemoryKind {
     /// Something that is so.
     Fact,
-    /// How two people stand to each other.
+    /// How two people relate to each other.
     Relationship,
-    /// What somebody likes.
+    /// What a person likes.
     Preference,
     /// Something that happened.
     Event,
     /// Where the session is set.
     Scene,
-    /// Something that came to light.
+    /// Something that was revealed.
     Revelation,
     /// Something that changed.
     Development,
-    /// A small thing that must stay true.
+    /// A detail that must stay consistent.
     Detail,
     /// A kind that Loreloom does not know.
     #[default]
@@ -60,7 +60,7 @@ impl MemoryKind {
     }
 }
 
-/// How long a memory is worth keeping.
+/// How long a memory lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Expiration {
@@ -68,11 +68,11 @@ pub enum Expiration {
     Scene,
     /// While the session lasts.
     Session,
-    /// For good.
+    /// For ever.
     Permanent,
 }
 
-/// Which stretch of the story a memory speaks of.
+/// The part of the story that a memory is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TimeScope {
@@ -86,7 +86,7 @@ pub enum TimeScope {
     Global,
 }
 
-/// Why a memory is no longer used though nothing replaced it.
+/// Why a memory was retired without a replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Retirement {
@@ -94,9 +94,9 @@ pub enum Retirement {
     Unconfirmed,
     /// A more useful memory needed its place.
     Evicted,
-    /// It speaks of what no message bears out: a person has to look at it.
+    /// No message supports it, so a person must review it.
     Held,
-    /// A person said so.
+    /// A person retired it.
     ByHand,
 }
 
@@ -115,34 +115,34 @@ pub struct Memory {
     /// 1 (minor) to 3 (vital).
     #[serde(deserialize_with = "lenient::known")]
     pub importance: Option<u8>,
-    /// How long it is worth keeping.
+    /// How long it lasts.
     #[serde(deserialize_with = "lenient::word")]
     pub expiration: Option<Expiration>,
     /// When it was remembered.
     pub ts: Option<i64>,
-    /// Whether a consolidation has seen it. What does not say is old enough to be settled.
+    /// Whether a consolidation has read it. A missing value means yes.
     #[serde(default = "settled")]
     pub consolidated: bool,
-    /// The messages it was drawn from, by id: what decides on which paths it is visible.
+    /// The messages it comes from. They decide on which paths it is active.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub receipts: Vec<MessageId>,
-    /// The same by position, first and last, as Smart Memory keeps them.
+    /// The same as first and last position, for Smart Memory.
     #[serde(deserialize_with = "lenient::or_default")]
     pub source_messages: Vec<(i64, i64)>,
-    /// The chat it was drawn from.
+    /// The chat it comes from.
     pub source_chat_id: Option<String>,
-    /// Who was there; nobody means that it is not known.
+    /// The witnesses. Empty if unknown.
     #[serde(deserialize_with = "lenient::or_default")]
     pub witnessed_by: Vec<String>,
     /// The entities it names.
     #[serde(deserialize_with = "lenient::or_default")]
     pub entities: Vec<EntityId>,
-    /// Which stretch of the story it speaks of.
+    /// The part of the story it is about.
     #[serde(deserialize_with = "lenient::known")]
     pub time_scope: Option<TimeScope>,
-    /// The position from which it holds.
+    /// The position from which on it is true.
     pub valid_from: Option<i64>,
-    /// The position at which it ceased to hold.
+    /// The position from which on it is no longer true.
     pub valid_to: Option<i64>,
     /// The memories it replaced.
     #[serde(deserialize_with = "lenient::or_default")]
@@ -156,7 +156,7 @@ pub struct Memory {
     /// Memories it contradicts.
     #[serde(deserialize_with = "lenient::or_default")]
     pub contradicts: Vec<MemoryId>,
-    /// 0 to 1: how sure we are of it.
+    /// 0 to 1: how certain it is.
     pub confidence: Option<f64>,
     /// Passes since it was last confirmed.
     #[serde(deserialize_with = "lenient::or_default")]
@@ -169,31 +169,31 @@ pub struct Memory {
     pub retrieval_count: u32,
     /// When it was last confirmed or used.
     pub last_confirmed_ts: Option<i64>,
-    /// 0 to 3: how much it says about a person.
+    /// 0 to 3: its relevance for the persona.
     #[serde(deserialize_with = "lenient::known")]
     pub persona_relevance: Option<f64>,
-    /// 0 to 3: how much it says about closeness.
+    /// 0 to 3: its relevance for intimacy.
     #[serde(deserialize_with = "lenient::known")]
     pub intimacy_relevance: Option<f64>,
-    /// Words that bring it to mind.
+    /// Words that trigger it.
     #[serde(deserialize_with = "lenient::or_default")]
     pub triggers: Vec<String>,
-    /// Trigger words were asked for, whatever came of it.
+    /// Whether trigger words were asked for.
     #[serde(skip_serializing_if = "is_false")]
     pub triggers_asked: bool,
-    /// A person wants it kept: it does not fade and is not pushed out.
+    /// A person pinned it: it does not fade and is not evicted.
     #[serde(skip_serializing_if = "is_false")]
     pub pinned: bool,
-    /// Names, numbers and quoted things in it that its messages do not bear out.
+    /// Names, numbers and quotes that its messages do not support.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ungrounded: Vec<String>,
-    /// It resembles another memory and no model has said which of the two holds.
+    /// It is similar to another memory, and no model has compared the two.
     #[serde(skip_serializing_if = "is_false")]
     pub unverified: bool,
 }
 
 impl Memory {
-    /// Confidence of a memory that says nothing about it.
+    /// The default confidence.
     pub const USUAL_CONFIDENCE: f64 = 0.7;
 
     /// Whether it is still used.
@@ -201,7 +201,7 @@ impl Memory {
         self.superseded_by.is_none() && self.retired.is_none()
     }
 
-    /// Whether it waits for a person to look at it.
+    /// Whether it waits for a review.
     pub fn is_held(&self) -> bool {
         self.retired == Some(Retirement::Held)
     }
@@ -216,8 +216,8 @@ impl Memory {
         self.confidence.unwrap_or(Self::USUAL_CONFIDENCE).clamp(0.0, 1.0)
     }
 
-    /// Whether this person was there when it happened. Where nobody is named, all were. With
-    /// [`TextRules::Literal`] a name in other letters is another name.
+    /// Whether this person is a witness. Without named witnesses everybody is. With
+    /// [`TextRules::Literal`] another case is another name.
     pub fn witnessed_by(&self, name: &str, words: TextRules) -> bool {
         let is_meant = |witness: &String| match words {
             TextRules::Tolerant => witness.to_lowercase() == name.to_lowercase(),
@@ -226,7 +226,7 @@ impl Memory {
         self.witnessed_by.is_empty() || self.witnessed_by.iter().any(is_meant)
     }
 
-    /// The position in its chat that it speaks of, where that is known.
+    /// The position in its chat that it is about, if known.
     pub fn position(&self) -> Option<i64> {
         self.valid_from.or_else(|| self.source_messages.iter().map(|range| range.1).max())
     }

@@ -1,7 +1,7 @@
-//! What memory keeps, tier by tier.
+//! The records of memory, tier by tier.
 //!
-//! Field names on the wire follow Smart Memory's containers, so that its data can be read
-//! as they are and written back; what we add (receipts, reasons of retirement) is extra.
+//! Field names follow Smart Memory's containers, so its data can be read and written back. Our own
+//! fields (receipts, reasons of retirement) are extra.
 
 mod arc;
 mod container;

@@ -1,7 +1,7 @@
-//! A small map that keeps the order in which keys were added.
+//! A small map that keeps the order of insertion.
 //!
-//! Injection shows relationships and state cards in the order they were learned, and they
-//! are few, so a list beats a tree.
+//! Prompts show relationships and state cards in the order they were learned. There are few, so a
+//! list is faster than a tree.
 
 use std::{fmt, marker::PhantomData};
 
@@ -26,7 +26,7 @@ impl<V> Ordered<V> {
         self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// The value of this name, made if it is missing.
+    /// The value of this name, created if it is missing.
     pub fn entry(&mut self, key: &str) -> &mut V
     where
         V: Default,

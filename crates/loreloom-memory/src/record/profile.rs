@@ -1,4 +1,4 @@
-//! A character's standing in the current chat, drawn from its memories.
+//! A character's current state in a chat, from its memories.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +10,9 @@ pub struct Profile {
     pub character_state: String,
     /// Place, threats, open matters, time.
     pub world_state: String,
-    /// How it stands to others.
+    /// Its relations to others.
     pub relationship_matrix: String,
-    /// When it was drawn.
+    /// When it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ts: Option<i64>,
 }

@@ -1,4 +1,4 @@
-//! How people stand to each other: a few words with a strength for each pair.
+//! Relationships: a few words with a strength for each pair of people.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -29,7 +29,7 @@ impl Magnitude {
         }
     }
 
-    /// The strength of that name, any case.
+    /// The strength with that name, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
         [Self::Low, Self::Medium, Self::High]
             .into_iter()
@@ -47,12 +47,12 @@ pub struct Descriptor {
     pub magnitude: Magnitude,
 }
 
-/// Who feels something for whom.
+/// A person and the one they have feelings for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair<'name> {
-    /// Who feels.
+    /// The person who feels.
     pub subject: &'name str,
-    /// For whom.
+    /// The person the feeling is for.
     pub target: &'name str,
 }
 
@@ -78,7 +78,7 @@ pub struct Relationship {
     pub updated_at: Option<i64>,
 }
 
-/// What everybody feels for everybody, by `subject→target`.
+/// All relationships, by `subject→target`.
 pub type Relationships = Ordered<Relationship>;
 
 impl Serialize for Relationship {
@@ -108,7 +108,7 @@ impl<'de> Deserialize<'de> for Relationship {
     }
 }
 
-/// The stored form; old data have plain words and one strength for all of them.
+/// The stored form. Old data of Smart Memory have plain words and one strength for all.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! A scene that is over.
+//! A past scene.
 
 use loreloom_core::ids::MessageId;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::lenient;
 use loreloom_ports::MemoryId;
 
-/// A scene that is over.
+/// A past scene.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Scene {
@@ -14,7 +14,7 @@ pub struct Scene {
     pub summary: String,
     /// When it ended.
     pub ts: Option<i64>,
-    /// Session memories made during it.
+    /// Session memories created during it.
     #[serde(deserialize_with = "lenient::or_default")]
     pub source_memory_ids: Vec<MemoryId>,
     /// Its messages.

@@ -112,15 +112,15 @@ impl std::fmt::Debug for MemoryServices {
 
 impl MemoryServices {
     /// Memory over these ports.
-    pub fn new(ports: Ports, options: Options) -> Self {
+    pub fn new(ports: &Ports, options: Options) -> Self {
         let options = Arc::new(options);
-        let views = Arc::new(PathViews::new(&ports, &options));
-        let models = Arc::new(ModelRoles::new(&ports, &options));
+        let views = Arc::new(PathViews::new(ports, &options));
+        let models = Arc::new(ModelRoles::new(ports, &options));
         let passages = Arc::new(PassageIndexes::new(ports.embed.clone(), options.passages_most));
         let vectors = Arc::new(TextVectors::new(ports.embed.clone()));
         let usage = Arc::new(TurnUsage::default());
         let queued = Arc::new(Notify::new());
-        let edits = Arc::new(MemoryEdits::new(&ports, &views));
+        let edits = Arc::new(MemoryEdits::new(ports, &views));
         let planner = JobPlanner {
             jobs: Arc::clone(&ports.jobs),
             clock: Arc::clone(&ports.clock),
@@ -146,11 +146,11 @@ impl MemoryServices {
                 passages,
                 vectors,
             },
-            worker: JobWorker::new(&ports, &views, &models, &options, queued),
-            demands: OnDemand::new(&ports, &views, &models, &options),
-            read_only: ReadOnlySessions::new(&ports, &views, &edits, &planner),
-            recaps: Recaps::new(&ports, &views, &options),
-            exchange: MemoryExchange::new(&ports, &views),
+            worker: JobWorker::new(ports, &views, &models, &options, queued),
+            demands: OnDemand::new(ports, &views, &models, &options),
+            read_only: ReadOnlySessions::new(ports, &views, &edits, &planner),
+            recaps: Recaps::new(ports, &views, &options),
+            exchange: MemoryExchange::new(ports, &views),
             planner,
             edits,
             models,

@@ -20,7 +20,7 @@ use crate::{
 /// What to search for.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchQuery<'text> {
-    /// The words.
+    /// The labels.
     pub text: &'text str,
     /// The most passages, and the most memories.
     pub most: usize,

@@ -1,4 +1,4 @@
-//! Smart Memory's settings as a file for [`Options::read`](super::Options::read).
+//! Converts Smart Memory's settings to a file for [`Options::read`](super::Options::read).
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use crate::{
     settings::Settings,
 };
 
-/// What its settings call the slots that can be moved.
+/// The prefixes of movable slots in Smart Memory's settings.
 const MOVABLE: &[(&str, &str)] = &[
     ("arcs", "arcs"),
     ("canon", "canon"),
@@ -22,7 +22,7 @@ const MOVABLE: &[(&str, &str)] = &[
     ("unified", "unified"),
 ];
 
-/// Settings that have another name here.
+/// Settings with another name here.
 const RENAMED: &[(&str, &str)] = &[
     ("longterm_consolidation_threshold_event", "consolidation_threshold_event"),
     ("longterm_consolidation_threshold_fact", "consolidation_threshold_fact"),
@@ -36,16 +36,16 @@ const RENAMED: &[(&str, &str)] = &[
     ("session_consolidation_threshold", "consolidation_threshold_session"),
 ];
 
-/// The settings that mean something here, as a file for `Options::read`. What has no meaning
-/// here, such as the address of a model, is left out.
+/// The known settings, as a file for `Options::read`. Others, such as the address of a model, are
+/// left out.
 pub fn smart_memory_settings(theirs: &Map<String, Value>) -> Value {
     let usual = serde_json::to_value(Settings::default()).unwrap_or_default();
     let mut settings = Map::new();
     for (name, value) in theirs {
         let renamed = RENAMED.iter().find(|(known, _)| known == name).map(|(_, ours)| *ours);
         let ours = renamed.unwrap_or(name);
-        // A value of another kind than ours was written by something else. What is usually not
-        // set at all is a number.
+        // A value of another type comes from another program. Settings that are null by default are
+        // numbers.
         let same = |known: &Value| {
             std::mem::discriminant(known) == std::mem::discriminant(value)
                 || known.is_null() && value.is_u64()
@@ -72,8 +72,8 @@ pub fn smart_memory_settings(theirs: &Map<String, Value>) -> Value {
     json!({ "settings": settings, "hardware": hardware })
 }
 
-/// Where a slot was put: a number for the position, one for the depth, one for the role. What
-/// is not said is as usual.
+/// The place of a slot: a number for the position, one for the depth, one for the role. Missing
+/// numbers have the default.
 fn place(theirs: &Map<String, Value>, prefix: &str, slot: MemorySlot) -> Option<Value> {
     let number = |part: &str| theirs.get(&format!("{prefix}_{part}")).and_then(Value::as_u64);
     if ["position", "depth", "role"].iter().all(|part| number(part).is_none()) {

@@ -1,4 +1,4 @@
-//! Estimating tokens where no tokenizer is at hand.
+//! Estimates tokens without a tokenizer.
 
 use loreloom_core::{
     tokens::{Measure, TokenCounter},
@@ -35,17 +35,16 @@ impl TokenCounter for QuarterEstimate {
     }
 }
 
-/// Where a cut between two characters goes.
+/// Where to cut between two characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutPoint {
     /// Before the second.
     Whole,
-    /// To whichever is nearer.
+    /// At the nearer one.
     Rounded,
 }
 
-/// The start of `text` in proportion to how much of it fits `budget`, without blanks at its
-/// ends; all of it if it fits.
+/// The start of `text`, in proportion to how much fits `budget`, trimmed; all of it if it fits.
 pub fn cut_to_share<'text>(
     text: &'text str,
     budget: Tokens,

@@ -1,4 +1,4 @@
-//! Words that carry meaning, for scoring.
+//! Keywords, for scoring.
 
 use std::borrow::Cow;
 
@@ -7,16 +7,16 @@ use rustc_hash::FxHashMap;
 use super::TextRules;
 use crate::number::real;
 
-/// Function words that say nothing about a memory, as Smart Memory has them. Number words
-/// are not among them: two memories about "one event" do share something.
+/// Stop words, as in Smart Memory. Number words are not among them: two memories about "one event"
+/// share something.
 const STOP_WORDS: &[&str] = &[
     "and", "are", "been", "but", "for", "from", "had", "has", "have", "her", "him", "his", "into",
     "its", "our", "she", "that", "the", "their", "them", "there", "they", "this", "was", "were",
     "with", "you", "your",
 ];
 
-/// The distinct keywords of a text in order: runs of three or more letters or digits,
-/// lower-cased, without function words.
+/// The distinct keywords of a text in order: three or more letters or digits, lower-cased, without
+/// stop words.
 pub fn keywords(text: &str, words: TextRules) -> Vec<String> {
     let lower = text.to_lowercase();
     let mut found: Vec<&str> = Vec::new();
@@ -28,9 +28,8 @@ pub fn keywords(text: &str, words: TextRules) -> Vec<String> {
     found.into_iter().map(str::to_owned).collect()
 }
 
-/// The distinct words of at least four characters in a text that is lower-cased already, to
-/// see what recent messages are about. Function words are among them: a memory may have been
-/// given one as a trigger.
+/// The distinct words of at least four characters in a lower-case text. They show what recent
+/// messages are about. Stop words are included, because a trigger may be one.
 pub fn long_words(lower: &str, words: TextRules) -> Vec<String> {
     let mut found: Vec<&str> = Vec::new();
     for word in lower.split(|c: char| !words.has(c) && c != '_') {
@@ -41,7 +40,7 @@ pub fn long_words(lower: &str, words: TextRules) -> Vec<String> {
     found.into_iter().map(str::to_owned).collect()
 }
 
-/// Whether a word has so many characters; its bytes tell that of most.
+/// Whether a word has this many characters. For most words the bytes are enough to tell.
 fn is_long(word: &str, shortest: usize) -> bool {
     word.len() >= shortest && (word.is_ascii() || word.chars().count() >= shortest)
 }
@@ -73,7 +72,7 @@ impl Frequencies {
         Self { words, ..Self::default() }
     }
 
-    /// The keywords of a text: those of the pool are known.
+    /// The keywords of a text, cached for texts of the pool.
     pub fn keywords(&self, text: &str) -> Cow<'_, [String]> {
         match self.texts.get(text) {
             Some(words) => Cow::Borrowed(words),

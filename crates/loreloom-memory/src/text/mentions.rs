@@ -1,4 +1,4 @@
-//! Who and what a turn names, judged by capital letters.
+//! Names in a turn, found by capital letters.
 
 use std::sync::LazyLock;
 
@@ -9,8 +9,8 @@ use super::{TextRules, pattern};
 static NAMES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b\p{Lu}\p{L}+"));
 static ASCII_NAMES: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u:\b)[A-Z][a-z]+"));
 
-/// Words that are capitalised only because a sentence begins with them. The list is short on
-/// purpose: a mention counts only where somebody is called that, and people are called Will.
+/// Words with a capital letter only because they start a sentence. The list is short on purpose: a
+/// mention counts only if an entity has that name, and people are called Will.
 const STARTERS: &[&str] = &[
     "an", "and", "are", "as", "at", "but", "did", "do", "had", "have", "he", "her", "here", "his",
     "how", "if", "in", "is", "it", "its", "my", "no", "not", "of", "on", "or", "our", "she", "so",
@@ -20,8 +20,8 @@ const STARTERS: &[&str] = &[
 
 /// The distinct names in these messages, lower-cased, in order.
 ///
-/// With [`TextRules::Literal`] a name is a capital and the small letters after it, so that `ODO` is
-/// none and `McArthur` is `mc`.
+/// With [`TextRules::Literal`] a name is a capital letter and the small letters after it, so `ODO`
+/// is no name and `McArthur` is `mc`.
 pub fn mentions<'text>(
     messages: impl IntoIterator<Item = &'text str>,
     words: TextRules,

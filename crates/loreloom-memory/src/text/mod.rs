@@ -1,4 +1,4 @@
-//! Small measures of text: words, keywords, sentences, names, token estimates.
+//! Text functions: words, keywords, sentences, names, token estimates.
 
 use serde::{Deserialize, Serialize};
 
@@ -55,22 +55,22 @@ impl TextRules {
     }
 }
 
-/// How long Smart Memory takes a text to be: in UTF-16 units. Its limits were set so.
+/// The length of a text in UTF-16 units, as in Smart Memory, whose limits we use.
 pub(crate) fn units(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
 }
 
-/// The form in which texts are compared and their vectors are looked up.
+/// The form of a text for comparisons and for its vector.
 pub fn normal(text: &str) -> String {
     text.trim().to_lowercase()
 }
 
-/// The lines of a model's reply, whatever ends them.
+/// The lines of a model's reply, with any line ending.
 pub(crate) fn reply_lines(reply: &str) -> impl Iterator<Item = &str> {
     reply.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty())
 }
 
-/// What ends a line where a reply is read as a whole.
+/// All line endings of a reply.
 pub(crate) const LINE_ENDS: [char; 4] = ['\n', '\r', '\u{2028}', '\u{2029}'];
 
 /// The first `limit` characters.

@@ -1,4 +1,4 @@
-//! Compiling the crate's own patterns.
+//! Compiles the patterns of this crate.
 
 use regex::Regex;
 

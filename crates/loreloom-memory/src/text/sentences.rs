@@ -1,7 +1,6 @@
-//! Splitting prose into sentences, keeping every character.
+//! Splits prose into sentences and keeps every character.
 
-/// The sentences of a text, each with the white space that follows it, so that they join
-/// to the text again.
+/// The sentences of a text, each with the white space after it. Joined, they are the text again.
 pub fn sentences(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;

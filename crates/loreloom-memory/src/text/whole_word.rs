@@ -1,7 +1,7 @@
-//! Whether a name occurs in a text as a word of its own.
+//! Whether a name occurs in a text as a whole word.
 //!
-//! A plain substring search ties "Ann" to "cannon". Scripts that put no spaces between
-//! words have no borders to ask for, so there every occurrence counts.
+//! A substring search would find "Ann" in "cannon". In scripts without spaces there are no word
+//! borders, so every occurrence counts.
 
 /// Whether `word` occurs in `text`, any case, with no letter or digit directly before or
 /// after it.
@@ -28,7 +28,7 @@ fn border(left: Option<char>, right: Option<char>) -> bool {
     }
 }
 
-/// Whether the script of this letter is written without spaces between words.
+/// Whether the script of this letter has no spaces between words.
 pub(crate) fn is_unspaced(letter: char) -> bool {
     matches!(u32::from(letter),
         0x0E00..=0x0EFF // Thai, Lao

@@ -1,7 +1,6 @@
 //! How much two texts share, by their words.
 //!
-//! Punctuation is kept (`shut.` is not `shut`): that is how Smart Memory measures, and the
-//! thresholds were set on this measure.
+//! Punctuation is kept (`shut.` is not `shut`), as in Smart Memory, whose thresholds we use.
 
 use rustc_hash::FxHashSet;
 
@@ -18,7 +17,7 @@ pub fn jaccard(a: &str, b: &str) -> f64 {
     ratio(shared, a.len() + b.len() - shared)
 }
 
-/// Shared words over the words of the richer text; 0 if either is empty.
+/// Shared words over the words of the longer text; 0 if either is empty.
 pub fn overlap_of_larger(a: &str, b: &str) -> f64 {
     let (a, b) = (word_set(a), word_set(b));
     ratio(a.intersection(&b).count(), a.len().max(b.len()))

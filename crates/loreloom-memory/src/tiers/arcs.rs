@@ -1,10 +1,10 @@
-//! Threads of the story: which are open, which came to an end, and how.
+//! Arcs: which are open, which ended, and how.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Config, GUARD, PassSource, bullets, lines::for_each_tagged};
+use super::{Config, GUARD, PassSource, bullets, contents, lines::for_each_tagged};
 use crate::{
     pass::{ModelQuestion, Need, Purpose, Script, is_none},
     record::{ArcSummary, Memory, Scene, StoryArc},
@@ -19,25 +19,25 @@ static LINE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?im)^\[(arc|resolved)
 static INDENTED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?im)^[ \t]*\[(arc|resolved)\](\s+)(.+)$"));
 
-/// A thread must say more than this many characters.
+/// An arc must be longer than this.
 const SHORTEST: usize = 15;
-/// From this overlap on a closing line speaks of a thread.
+/// From this overlap on, a closing line is about an arc.
 const CLOSES: f64 = 0.25;
-/// From this overlap on two threads are the same.
+/// From this overlap on, two arcs are the same.
 const SAME_WORDS: f64 = 0.40;
-/// From this cosine on two threads are the same.
+/// From this cosine on, two arcs are the same.
 const SAME_COSINE: f64 = 0.82;
 
-/// What a reply says about threads.
+/// What a reply changes about arcs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArcsReply {
-    /// New threads.
+    /// New arcs.
     pub add: Vec<String>,
-    /// Places of threads that ended, in the order of the reply, each once.
+    /// Indexes of arcs that ended, in the order of the reply, each once.
     pub resolve: Vec<usize>,
 }
 
-/// The question about threads.
+/// Asks about arcs.
 pub fn prompt_for(source: &PassSource<'_>, open: &[&str]) -> ModelQuestion {
     ModelQuestion {
         purpose: Purpose::Arcs,
@@ -59,7 +59,7 @@ pub fn prompt_for(source: &PassSource<'_>, open: &[&str]) -> ModelQuestion {
     }
 }
 
-/// Reads a reply; one closing line may close several of the `open` threads.
+/// Reads a reply. One closing line may close several of the `open` arcs.
 pub fn parse(reply: &str, open: &[&str], rules: &Rules) -> ArcsReply {
     let mut change = ArcsReply::default();
     if is_none(reply) {
@@ -80,33 +80,33 @@ pub fn parse(reply: &str, open: &[&str], rules: &Rules) -> ArcsReply {
     change
 }
 
-/// What a pass over threads works on.
+/// What an arcs pass works on.
 #[derive(Clone, Debug)]
 pub struct ArcsInput<'pass> {
     /// Settings, rules and model.
     pub config: Config<'pass>,
     /// What it reads.
     pub source: PassSource<'pass>,
-    /// The chat's threads.
+    /// The chat's arcs.
     pub arcs: &'pass [StoryArc],
-    /// The character's or group's pinned threads.
+    /// The character's or group's pinned arcs.
     pub persistent: &'pass [StoryArc],
     /// Active session memories.
     pub session: &'pass [&'pass Memory],
-    /// Scenes that are over.
+    /// Past scenes.
     pub scenes: &'pass [Scene],
 }
 
-/// What a pass over threads leaves.
+/// The result of an arcs pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ArcsOutcome {
-    /// How many threads are new.
+    /// How many arcs are new.
     pub added: usize,
-    /// The chat's threads.
+    /// The chat's arcs.
     pub arcs: Vec<StoryArc>,
-    /// How threads ended.
+    /// How arcs ended.
     pub summaries: Vec<ArcSummary>,
-    /// Pinned threads.
+    /// Pinned arcs.
     pub persistent: Vec<StoryArc>,
 }
 
@@ -127,7 +127,7 @@ pub fn run(input: &ArcsInput<'_>, script: &mut Script<'_>) -> Result<ArcsOutcome
     let compared = change.add.iter().map(String::as_str).chain(open_texts.iter().copied());
     let vectors = script.vectors(compared.chain(session))?;
     let closed: Vec<&str> = change.resolve.iter().map(|at| open_texts[*at]).collect();
-    // What has just ended may begin anew: it is no reason to pass a thread over.
+    // An arc that just ended may start again, so it does not count as known.
     let mut going = open_texts.clone();
     going.retain(|text| !closed.contains(text));
     let new = novel(&change.add, &going, input.session, vectors);
@@ -168,7 +168,7 @@ pub fn run(input: &ArcsInput<'_>, script: &mut Script<'_>) -> Result<ArcsOutcome
     Ok(outcome)
 }
 
-/// New threads that are not a session detail, a known thread or each other in other words.
+/// New arcs that repeat no session detail, no known arc and not each other.
 fn novel(add: &[String], open: &[&str], session: &[&Memory], vectors: &Vectors) -> Vec<String> {
     let mut new: Vec<String> = Vec::new();
     for text in add {
@@ -187,7 +187,7 @@ fn novel(add: &[String], open: &[&str], session: &[&Memory], vectors: &Vectors) 
     new
 }
 
-/// Drops the oldest open threads beyond `max`; closed ones do not count.
+/// Drops the oldest open arcs beyond `max`. Closed ones do not count.
 fn keep_newest(arcs: &mut Vec<StoryArc>, max: usize) {
     let mut excess = arcs.iter().filter(|arc| !arc.resolved).count().saturating_sub(max);
     arcs.retain(|arc| {
@@ -197,7 +197,7 @@ fn keep_newest(arcs: &mut Vec<StoryArc>, max: usize) {
     });
 }
 
-/// The question how a thread ended.
+/// Asks how an arc ended.
 pub fn summary_prompt(arc: &str, scenes: &[&Scene], memories: &[&Memory]) -> ModelQuestion {
     ModelQuestion {
         purpose: Purpose::ArcSummary,
@@ -209,7 +209,7 @@ pub fn summary_prompt(arc: &str, scenes: &[&Scene], memories: &[&Memory]) -> Mod
              Scenes:\n{}\n\n\
              Notes:\n{}",
             bullets(scenes.iter().map(|scene| scene.summary.as_str())),
-            bullets(memories.iter().map(|memory| memory.content.as_str())),
+            contents(memories),
         ),
         max_tokens: 300,
     }
@@ -241,7 +241,7 @@ fn summarise(
     }))
 }
 
-/// Adds pinned threads to a chat that does not have them yet, open or closed.
+/// Adds pinned arcs that a chat does not have yet, open or closed.
 pub fn merge_persistent(arcs: &[StoryArc], persistent: &[StoryArc]) -> Vec<StoryArc> {
     let mut merged = arcs.to_vec();
     for pinned in persistent {

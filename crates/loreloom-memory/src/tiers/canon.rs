@@ -1,23 +1,23 @@
-//! Canon: a character's history as prose, from threads that ended and what is known for good.
+//! Canon: a character's history as prose, from past arcs and long-term memories.
 
-use super::{GUARD, bullets};
+use super::{GUARD, bullets, contents};
 use crate::{
     pass::{ModelQuestion, Need, Purpose, Script},
     record::{ArcSummary, Canon, Memory},
     rules::Rules,
 };
 
-/// Most memories that the question shows.
+/// The most memories in the prompt.
 const SHOWN: usize = 30;
 
-/// Whether a memory is part of canon: it matters, or it was confirmed often enough.
+/// Whether a memory belongs to canon: it is important, or it was confirmed often enough.
 pub fn is_canonical(memory: &Memory, rules: &Rules) -> bool {
     memory.is_active()
         && (memory.importance() >= 2
             || rules.canon_confirmations.is_some_and(|least| memory.confirmations >= least))
 }
 
-/// The question for a character's history.
+/// Asks for a character's history.
 pub fn prompt_for(character: &str, arcs: &[&ArcSummary], memories: &[&Memory]) -> ModelQuestion {
     ModelQuestion {
         purpose: Purpose::Canon,
@@ -28,13 +28,13 @@ pub fn prompt_for(character: &str, arcs: &[&ArcSummary], memories: &[&Memory]) -
              dates, and leave out what does not last.\n\n\
              Stories that ended:\n{}\n\nKnown for good:\n{}",
             bullets(arcs.iter().map(|arc| arc.summary.as_str())),
-            bullets(memories.iter().map(|memory| memory.content.as_str()))
+            contents(memories)
         ),
         max_tokens: 600,
     }
 }
 
-/// Writes canon from the summaries of all chats given; without any nothing is asked.
+/// Writes canon from these summaries. Without any, asks nothing.
 pub fn run(
     character: &str,
     arcs: &[&ArcSummary],

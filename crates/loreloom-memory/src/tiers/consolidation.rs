@@ -1,10 +1,10 @@
-//! Merging new memories of one kind into fewer, richer ones.
+//! Merges new memories of one kind into fewer, richer ones.
 //!
-//! Parents are never lost: what is merged is retired and linked to what took its place, and
-//! a reply that cannot be read leaves the batch for another try.
+//! No memory is lost: merged memories are retired and linked to their replacement, and an
+//! unreadable reply leaves the batch for another try.
 
 use super::{
-    Config, GUARD, MemoryCandidate,
+    Config, GUARD, MemoryCandidate, contents,
     memories::{assemble, split},
     parse_lines,
 };
@@ -21,7 +21,7 @@ use crate::{
 };
 use loreloom_ports::MemoryId;
 
-/// From this overlap on a line is taken to tell of the same time as another.
+/// From this overlap on, two lines are about the same time.
 const SAME_TIME: f64 = 0.30;
 
 /// Which memories are merged.
@@ -50,7 +50,7 @@ impl Tier {
         }
     }
 
-    /// A statement of its memories has more than so many UTF-16 units.
+    /// A statement must be longer than this many UTF-16 units.
     pub(super) fn shortest(self) -> usize {
         match self {
             Self::LongTerm => 5,
@@ -58,7 +58,7 @@ impl Tier {
         }
     }
 
-    /// How long its memories last, and what they speak of.
+    /// How long its memories last, and their scope.
     pub(super) fn usual(self) -> (Expiration, TimeScope) {
         match self {
             Self::LongTerm => (Expiration::Permanent, TimeScope::Global),
@@ -76,9 +76,9 @@ pub struct ConsolidationInput<'pass> {
     pub tier: Tier,
     /// All of the tier's memories.
     pub memories: &'pass [Memory],
-    /// Who and what they name.
+    /// The entities they name.
     pub entities: &'pass [Entity],
-    /// Merge every kind that has anything new, however little.
+    /// Merge every kind that has a new memory.
     pub force: bool,
     /// The time.
     pub now: i64,
@@ -86,20 +86,19 @@ pub struct ConsolidationInput<'pass> {
     pub ids: Ids,
 }
 
-/// What a consolidation leaves.
+/// The result of a consolidation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConsolidationOutcome {
-    /// How many active memories fewer there are.
+    /// By how much the number of active memories shrank.
     pub removed: usize,
     /// All memories: active ones by time, then retired ones.
     pub memories: Vec<Memory>,
-    /// Who and what they name.
+    /// The entities they name.
     pub entities: Vec<Entity>,
 }
 
-/// The question to merge `batch` into `base`.
+/// Asks to merge `batch` into `base`.
 pub fn prompt_for(kind: MemoryKind, base: &[&Memory], batch: &[&Memory]) -> ModelQuestion {
-    let texts = |memories: &[&Memory]| super::bullets(memories.iter().map(|m| m.content.as_str()));
     let size = clamp_u32(base.len() + batch.len());
     ModelQuestion {
         purpose: Purpose::Consolidation,
@@ -112,28 +111,27 @@ pub fn prompt_for(kind: MemoryKind, base: &[&Memory], batch: &[&Memory]) -> Mode
              Settled notes that need no change are not repeated. If the new notes should all \
              stay as they are, answer NONE.\n\n\
              Settled notes:\n{}\n\nNew notes:\n{}",
-            texts(base),
-            texts(batch),
+            contents(base),
+            contents(batch),
             kind = kind.as_str()
         ),
         max_tokens: (60 * size).max(400),
     }
 }
 
-/// A merged memory and what it takes the place of.
+/// A merged memory and what it replaces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reconciled {
     /// The memory.
     pub memory: Memory,
-    /// The place of the base memory it replaces.
+    /// The index of the base memory it replaces.
     pub replaces: Option<usize>,
 }
 
-/// Sets lines of a reply against the base they were merged with. A line that is like a memory
-/// of its kind by more than `threshold` takes its place and keeps its time, entities and
-/// triggers where it has any: the first such memory, base before lines that came earlier. Any
-/// other line is added with the time of the memory of `pool` it resembles most; without a pool
-/// that is the base.
+/// Compares the lines of a reply with the base. A line that is similar to a memory of its kind by
+/// more than `threshold` replaces it and inherits its time, entities and triggers. The first such
+/// memory counts, base memories before earlier lines. Any other line is added with the time of the
+/// most similar memory of `pool`; an empty pool means the base.
 pub fn reconcile(
     base: &[Memory],
     promoted: Vec<Memory>,
@@ -170,7 +168,7 @@ pub fn reconcile(
     result
 }
 
-/// Gives a line what the memory before it had.
+/// Gives a line the time, entities and triggers of the memory it replaces.
 fn inherit(memory: &mut Memory, before: &Memory) {
     memory.ts = before.ts.or(memory.ts);
     if !before.entities.is_empty() {
@@ -181,7 +179,7 @@ fn inherit(memory: &mut Memory, before: &Memory) {
     }
 }
 
-/// The time of the memory of the same kind that a line resembles most.
+/// The time of the most similar memory of the same kind.
 fn inferred_time(memory: &Memory, pool: &[&Memory], vectors: &Vectors) -> Option<i64> {
     pool.iter()
         .filter(|other| other.kind == memory.kind)
@@ -252,14 +250,14 @@ pub fn run(
     })
 }
 
-/// What a reply says.
+/// What a reply means.
 enum ConsolidationReply {
     NothingToMerge,
     Unreadable,
     Merged(Vec<MemoryCandidate>),
 }
 
-/// Reads a reply. A line of another kind than was asked about is kept as what it says it is.
+/// Reads a reply. A line of another kind keeps that kind.
 fn read(reply: Option<&str>, input: &ConsolidationInput<'_>) -> ConsolidationReply {
     let Some(reply) = reply else { return ConsolidationReply::Unreadable };
     if reply.trim().is_empty() || is_none(reply) {
@@ -344,7 +342,7 @@ fn promote(
     }
 }
 
-/// Links a parent to the memory that takes its place, which inherits what it knew.
+/// Links a parent to its replacement, which inherits its confidence, receipts and witnesses.
 fn adopt(child: &mut Memory, mut parent: Memory) -> Memory {
     child.supersedes.push(parent.id.clone());
     child.confidence = Some(child.confidence().max(parent.confidence()));
@@ -354,7 +352,7 @@ fn adopt(child: &mut Memory, mut parent: Memory) -> Memory {
             child.receipts.push(*receipt);
         }
     }
-    // Whoever missed one of the parents has not witnessed the whole.
+    // A character that missed one parent did not witness the whole.
     if child.supersedes.len() == 1 {
         child.witnessed_by.clone_from(&parent.witnessed_by);
     } else if !parent.witnessed_by.is_empty() {
@@ -368,7 +366,7 @@ fn adopt(child: &mut Memory, mut parent: Memory) -> Memory {
     parent
 }
 
-/// The tier's cap.
+/// The tier's limit.
 fn most(input: &ConsolidationInput<'_>) -> usize {
     match input.tier {
         Tier::LongTerm => input.config.settings.longterm_max_memories,
@@ -376,7 +374,7 @@ fn most(input: &ConsolidationInput<'_>) -> usize {
     }
 }
 
-/// Makes the tier fit its cap.
+/// Reduces the tier to its limit.
 fn trim(active: &mut Vec<Memory>, retired: &mut Vec<Memory>, input: &ConsolidationInput<'_>) {
     let all: Vec<&Memory> = active.iter().collect();
     let kept: Vec<MemoryId> = trim_by_priority(&all, most(input), input.config.rules.text)

@@ -1,4 +1,4 @@
-//! Contradictions between a reply and what is known, and a note that repairs them.
+//! Contradictions between a reply and what is known, and a note that corrects them.
 
 use std::sync::LazyLock;
 
@@ -16,11 +16,11 @@ static ALL_CLEAR: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\bno (?:contradictions?|conflicts?)\b|\bdoes not (?:contradict|conflict)\b|\bconsistent with\b|\baligns? with\b|\bno issues? found\b",
     )
 });
-/// A bullet or a number before a contradiction. Digits that begin a sentence go too.
+/// A bullet or a number before a contradiction. Digits at the start of a sentence are removed too.
 static MARK: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[-•*\d.]+\s*"));
 static MARKS: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[-•*\d.)–\s]+"));
 
-/// The question for contradictions.
+/// Asks for contradictions.
 pub fn prompt_for(facts: &[&str], reply: &str) -> ModelQuestion {
     ModelQuestion {
         purpose: Purpose::Continuity,
@@ -37,7 +37,7 @@ pub fn prompt_for(facts: &[&str], reply: &str) -> ModelQuestion {
     }
 }
 
-/// Reads the contradictions of a reply. An all-clear in its first line stands for all of it.
+/// Reads the contradictions of a reply. An all-clear in the first line counts for the whole reply.
 pub fn parse(reply: &str, rules: &Rules) -> Vec<String> {
     let says_none = match rules.text {
         TextRules::Tolerant => is_none(reply),
@@ -55,7 +55,7 @@ pub fn parse(reply: &str, rules: &Rules) -> Vec<String> {
         .collect()
 }
 
-/// The question for a note that sets the next reply right.
+/// Asks for a note that corrects the next reply.
 pub fn repair_prompt(contradictions: &[String], facts: &[&str]) -> ModelQuestion {
     ModelQuestion {
         purpose: Purpose::Repair,
@@ -81,7 +81,7 @@ pub struct ContinuityOutcome {
     pub repair: Option<String>,
 }
 
-/// Checks a reply; asks for a repair note if there is something to repair and `repair` is set.
+/// Checks a reply. With `repair` set, asks for a repair note if there are contradictions.
 pub fn run(
     facts: &[&str],
     reply: &str,

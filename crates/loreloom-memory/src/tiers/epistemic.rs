@@ -1,4 +1,4 @@
-//! Who knows what: drawn once from every scene that ends.
+//! Who knows what: extracted once from every scene that ends.
 
 use std::sync::LazyLock;
 
@@ -21,23 +21,23 @@ static FROM: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)^(.+?)\s+from\s+(.
 static RETIRE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\[\s*retire\s*\](.*)$"));
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d+"));
 
-/// From this likeness on two insights of the same person say the same.
+/// From this similarity on, two insights of the same person are the same.
 const SAME: f64 = 0.70;
 
-/// An insight as a model tells it.
+/// An insight in a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsedInsight {
-    /// How the subject stands to it.
+    /// Whether the subject knows, suspects, believes, misses or hides it.
     pub kind: InsightKind,
-    /// Whose it is.
+    /// The person whose insight it is.
     pub subject: String,
-    /// From whom it is hidden.
+    /// The person it is hidden from.
     pub target: Option<String>,
     /// The knowledge.
     pub content: String,
 }
 
-/// The question who knows what, with the known insights numbered.
+/// Asks who knows what, with the known insights numbered.
 pub fn prompt_for(source: &PassSource<'_>, known: &[&Insight]) -> ModelQuestion {
     let known: Vec<String> = known
         .iter()
@@ -74,8 +74,8 @@ pub fn prompt_for(source: &PassSource<'_>, known: &[&Insight]) -> ModelQuestion 
     }
 }
 
-/// Reads the insights of a reply. Comments, bullets, unknown tags and lines without `|`
-/// are passed over.
+/// Reads the insights of a reply. Comments, bullets, unknown tags and lines without `|` are
+/// skipped.
 pub fn parse(reply: &str, rules: &Rules) -> Vec<ParsedInsight> {
     let form = rules.text.choose(&LOOSE_LINE, &LINE);
     reply_lines(reply).filter_map(|line| parse_line(&form.captures(line)?)).collect()
@@ -98,7 +98,7 @@ fn parse_line(parts: &Captures<'_>) -> Option<ParsedInsight> {
     })
 }
 
-/// Reads the numbers of notes that no longer hold.
+/// Reads the numbers of notes that are no longer true.
 pub fn parse_retired(reply: &str) -> Vec<usize> {
     let numbers = |line: &str| -> Vec<usize> {
         RETIRE.captures(line).map_or_else(Vec::new, |rest| {
@@ -115,13 +115,13 @@ pub struct EpistemicInput<'pass> {
     pub config: Config<'pass>,
     /// The scene.
     pub source: PassSource<'pass>,
-    /// What is known of who knows what.
+    /// The known insights.
     pub known: &'pass [Insight],
     /// Ids for what it creates.
     pub ids: Ids,
 }
 
-/// What an epistemic pass leaves.
+/// The result of an epistemic pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EpistemicOutcome {
     /// How many insights are new.
@@ -130,8 +130,7 @@ pub struct EpistemicOutcome {
     pub insights: Vec<Insight>,
 }
 
-/// Runs a pass: what the model retires goes first, so that the same fact can come back in
-/// another form.
+/// Runs a pass. Retired insights go first, so that the same fact can come back in another form.
 pub fn run(input: &EpistemicInput<'_>, script: &mut Script<'_>) -> Result<EpistemicOutcome, Need> {
     if input.source.messages().is_empty() {
         return Ok(EpistemicOutcome { added: 0, insights: input.known.to_vec() });
@@ -151,18 +150,18 @@ pub fn run(input: &EpistemicInput<'_>, script: &mut Script<'_>) -> Result<Episte
         insights.retain(|insight| insight.retired.is_none());
     }
     let mut ids = input.ids.clone();
-    let told = parse(reply, input.config.rules);
-    let texts = told.iter().map(|new| new.content.as_str());
+    let parsed = parse(reply, input.config.rules);
+    let texts = parsed.iter().map(|new| new.content.as_str());
     let vectors = script.vectors(texts.chain(insights.iter().map(|i| i.content.as_str())))?;
     let mut news: Vec<Insight> = Vec::new();
-    for new in told {
+    for new in parsed {
         let insight = noted(new, &input.source, ids.next(), input.config);
         let says_it = |known: &Insight| {
             known.retired.is_none()
                 && known.is_comparable(&insight)
                 && vectors.likeness(&known.content, &insight.content).is_at_least(SAME)
         };
-        // A model that says a thing twice means it once.
+        // A repeated line counts once.
         let repeats = input.config.rules.text.is_tolerant() && news.iter().any(says_it);
         if !repeats && !insights.iter().any(says_it) {
             news.push(insight);
@@ -170,7 +169,7 @@ pub fn run(input: &EpistemicInput<'_>, script: &mut Script<'_>) -> Result<Episte
     }
     let added = news.len();
     insights.append(&mut news);
-    // Imported insights have no id; events and the prompt's numbers need one.
+    // Imported insights have no id, but events need one.
     for insight in insights.iter_mut().filter(|insight| insight.id.is_empty()) {
         insight.id = ids.next();
     }
@@ -198,11 +197,11 @@ mod tests {
 
     #[test]
     fn a_name_may_hold_from_and_content_may_hold_pipes() {
-        let told = parse(
+        let parsed = parse(
             "[hiding] Lis from Pell from the Mill | a | b\n[knows] Odo from Kell | x",
             &Rules::default(),
         );
-        let shown: Vec<_> = told
+        let shown: Vec<_> = parsed
             .iter()
             .map(|new| (new.subject.as_str(), new.target.as_deref(), new.content.as_str()))
             .collect();

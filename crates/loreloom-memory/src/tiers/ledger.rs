@@ -16,7 +16,7 @@ use crate::{
 static CARD: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)\[state:\s*([^\]]+):([^:\]]+)\]\s*(.*)$"));
 
-/// Values that say that nothing is known.
+/// Values that mean "unknown".
 const PLACEHOLDERS: &[&str] = &[
     "",
     "unknown",
@@ -30,7 +30,7 @@ const PLACEHOLDERS: &[&str] = &[
     "unspecified",
 ];
 
-/// The question for the state of these entities, as name and kind.
+/// Asks for the state of these entities, given as name and kind.
 pub fn prompt_for(source: &PassSource<'_>, tracked: &[(&str, StateKind)]) -> ModelQuestion {
     let entities: Vec<String> =
         tracked.iter().map(|(name, kind)| format!("{name} ({})", kind.as_str())).collect();
@@ -98,16 +98,16 @@ pub struct LedgerInput<'pass> {
     pub ledger: &'pass Ledger,
 }
 
-/// What a ledger pass leaves.
+/// The result of a ledger pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LedgerOutcome {
-    /// How many entities have news.
+    /// How many entities changed.
     pub updated: usize,
     /// The cards.
     pub ledger: Ledger,
 }
 
-/// Runs a pass; without the setting or without anybody to ask about, nothing is asked.
+/// Runs a pass. Asks nothing if the tier is off or no entity has a card.
 pub fn run(input: &LedgerInput<'_>, script: &mut Script<'_>) -> Result<LedgerOutcome, Need> {
     let mut ledger = input.ledger.clone();
     let tracked = tracked(input.entities);
@@ -122,8 +122,8 @@ pub fn run(input: &LedgerInput<'_>, script: &mut Script<'_>) -> Result<LedgerOut
     Ok(LedgerOutcome { updated: news.len(), ledger })
 }
 
-/// Gives each value the message it was read from: the newest of those that share its words,
-/// or the newest of all.
+/// Gives each value the message it was read from: the newest that shares its words, or the newest
+/// of all.
 fn sourced(mut news: Ledger, source: &PassSource<'_>) -> Ledger {
     let newest = source.messages().last().map(|item| item.id);
     let keys: Vec<String> = news.iter().map(|(key, _)| key.to_owned()).collect();
@@ -140,7 +140,7 @@ fn sourced(mut news: Ledger, source: &PassSource<'_>) -> Ledger {
     news
 }
 
-/// Entities that have a card, each name and kind once.
+/// Entities that have a card, without repeats.
 fn tracked<'entity>(entities: &[&'entity Entity]) -> Vec<(&'entity str, StateKind)> {
     let mut tracked: Vec<(&str, StateKind)> = Vec::new();
     for entity in entities {

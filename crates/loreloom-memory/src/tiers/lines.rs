@@ -1,8 +1,7 @@
-//! Reading tagged lines such as `[fact:3:permanent:entity=Mara/character] Mara keeps bees.`
+//! Reads tagged lines such as `[fact:3:permanent:entity=Mara/character] Mara keeps bees.`
 //!
-//! Models wrap such lines in chatter and vary their tags, so everything that is not a line
-//! with a known tag is passed over, and a modifier that makes no sense falls back to its
-//! default. A line that cannot be read never costs the others.
+//! Models surround such lines with other text and vary their tags. So lines without a known tag are
+//! skipped, and an unknown modifier gets its default.
 
 use std::sync::LazyLock;
 
@@ -17,7 +16,7 @@ use crate::{
 };
 
 /// A tag at the start of a line, and a statement after it or on the next line. The tag may be
-/// longer than the kind it names, and may itself run over a line's end.
+/// longer than the name of its kind, and may contain a line break.
 fn tagged(kinds: [MemoryKind; 4], indent: &str) -> Regex {
     let kinds = kinds.map(MemoryKind::as_str).join("|");
     pattern(&format!(r"(?im)^{indent}\[({kinds})([^\]]*)\](\s*)(.+)$"))
@@ -42,9 +41,9 @@ pub struct MemoryCandidate {
     pub content: String,
     /// 1 to 3.
     pub importance: u8,
-    /// How long it is worth keeping.
+    /// How long it lasts.
     pub expiration: Expiration,
-    /// Names it was tagged with, as `Name` or `Name/kind`.
+    /// Names in its tag, as `Name` or `Name/kind`.
     pub entities: Vec<String>,
 }
 

@@ -26,10 +26,10 @@ pub struct PassSource<'story> {
     pub chat: &'story [PathItem],
     /// The messages to read.
     pub window: Range<usize>,
-    /// The messages of the window that count, where not all of them do: in a group, what
-    /// one member says and hears from the user.
+    /// The messages of the window that count, if not all do: in a group, what one member says and
+    /// hears from the user.
     pub heard: Option<&'story [PathItem]>,
-    /// The chat's name.
+    /// The chat's id.
     pub chat_id: &'story str,
     /// The time.
     pub now: i64,
@@ -56,11 +56,11 @@ impl<'story> PassSource<'story> {
         }
     }
 
-    /// The messages a statement rests on: those that share most of its words. A statement
-    /// that shares none rests on all of them.
+    /// The messages a statement rests on: those that share most of its words. A statement that
+    /// shares none rests on all.
     ///
-    /// Only an edit of these takes the memory away; with the whole window as its receipts,
-    /// fixing a spelling mistake forty messages back would.
+    /// Only an edit of these messages removes the memory. If it rested on the whole window, a
+    /// corrected typo forty messages back would remove it.
     pub fn support(&self, statement: &str) -> Vec<MessageId> {
         const MOST: usize = 4;
         let stems = |text: &str| -> FxHashSet<String> {
@@ -84,7 +84,7 @@ impl<'story> PassSource<'story> {
         shared.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// A new memory drawn from these messages.
+    /// A new memory from these messages.
     pub(super) fn memory(
         &self,
         candidate: &MemoryCandidate,
@@ -110,15 +110,15 @@ impl<'story> PassSource<'story> {
     }
 }
 
-/// A candidate with the id it will have if it is kept. Ids are given before any filter, so
-/// that what a filter drops does not change the ids of the rest.
+/// A candidate with its future id. Ids are given before any filter, so that a dropped candidate
+/// does not change the ids of the others.
 #[derive(Clone, Debug)]
 pub(super) struct Numbered {
     pub(super) id: String,
     pub(super) candidate: MemoryCandidate,
 }
 
-/// Numbers candidates and drops those that `is_fit` refuses or that repeat an earlier one.
+/// Numbers candidates, and drops those that `is_fit` refuses or that repeat an earlier one.
 pub(super) fn screened(
     candidates: Vec<MemoryCandidate>,
     ids: &mut Ids,
@@ -143,8 +143,8 @@ pub(super) fn has_length(text: &str, least: usize, most: usize) -> bool {
     (least..=most).contains(&units(text))
 }
 
-/// Links memories that were kept to the entities they were tagged with, each once, then all
-/// to all by name. Whoever was named is last seen here, wherever its memories were drawn from.
+/// Links new memories to the entities of their tags, then all memories to all entities by name. An
+/// entity of a tag counts as last seen here.
 pub(super) fn link(
     registry: &mut Vec<Entity>,
     candidates: &[Numbered],
@@ -172,12 +172,12 @@ pub(super) fn link(
     }
 }
 
-/// Active and retired memories apart, each in order.
+/// Active and retired memories, each in order.
 pub(super) fn split(memories: &[Memory]) -> (Vec<Memory>, Vec<Memory>) {
     memories.iter().cloned().partition(Memory::is_active)
 }
 
-/// Retired memories that faded or lost their place: told again they come back.
+/// Retired memories that faded or lost their place. They come back when a reply repeats them.
 pub(super) fn faded<'memory>(retired: &'memory [Memory], rules: &Rules) -> Vec<&'memory Memory> {
     let is_faded = |memory: &&Memory| {
         let why = memory.retired;
@@ -187,7 +187,7 @@ pub(super) fn faded<'memory>(retired: &'memory [Memory], rules: &Rules) -> Vec<&
     if rules.faded_come_back { retired.iter().filter(is_faded).collect() } else { Vec::new() }
 }
 
-/// Takes faded memories that were told again, or that something replaces, into use.
+/// Restores faded memories that were repeated, or that a new memory replaces.
 pub(super) fn revive(active: &mut Vec<Memory>, retired: &mut Vec<Memory>, ids: &[&MemoryId]) {
     let is_meant = |memory: &Memory| {
         memory.superseded_by.is_none()
@@ -206,8 +206,8 @@ pub(super) fn revive(active: &mut Vec<Memory>, retired: &mut Vec<Memory>, ids: &
     }));
 }
 
-/// Links a new memory to the one it replaces, if that is active, another one, and says
-/// something else. The old one is retired.
+/// Links a new memory to the one it replaces, if that is active and has another id and text. The
+/// old one is retired.
 pub(super) fn supersede(active: &mut [Memory], new: &MemoryId, old: &MemoryId, position: i64) {
     let text_of = |id: &MemoryId| {
         let found = active.iter().find(|memory| memory.id == *id && memory.is_active());
@@ -230,8 +230,8 @@ pub(super) fn supersede(active: &mut [Memory], new: &MemoryId, old: &MemoryId, p
     }
 }
 
-/// Strengthens confirmed memories and lets the others fade; those that nobody confirmed for
-/// too long are retired, if the rules say so.
+/// Strengthens confirmed memories and weakens the others. Depending on the rules, memories that
+/// stay unconfirmed for too long are retired.
 pub(super) fn confirm_and_decay(
     memories: &mut [Memory],
     confirmed: &[MemoryId],
@@ -263,8 +263,8 @@ pub(super) fn confirm_and_decay(
     }
 }
 
-/// Active memories in order, then retired ones: those retired before, then new ones. The
-/// oldest retired ones go when there are too many.
+/// Active memories in order, then retired ones, the newly retired last. Beyond the limit, the
+/// oldest retired ones are dropped.
 pub(super) fn assemble(
     current: Vec<Memory>,
     mut retired: Vec<Memory>,

@@ -1,10 +1,10 @@
-//! Profiles: where a character stands, drawn from its memories.
+//! Profiles: the current state of a character, from its memories.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{GUARD, bullets};
+use super::{GUARD, contents};
 use crate::{
     pass::{ModelQuestion, Need, Purpose, Script},
     record::{Entity, EntityKind, Memory, Profile},
@@ -17,14 +17,13 @@ static WORLD: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?is)<world_state>(.*
 static MATRIX: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?is)<relationship_matrix>(.*?)</relationship_matrix>"));
 
-/// The question for a profile.
+/// Asks for a profile.
 pub fn prompt_for(
     character: &str,
     longterm: &[&Memory],
     session: &[&Memory],
     entities: &[&Entity],
 ) -> ModelQuestion {
-    let texts = |memories: &[&Memory]| bullets(memories.iter().map(|m| m.content.as_str()));
     let names: Vec<String> = entities
         .iter()
         .filter(|entity| matches!(entity.kind, EntityKind::Character | EntityKind::Place))
@@ -43,14 +42,14 @@ pub fn prompt_for(
              People and places: {}\n\n\
              Known for good:\n{}\n\nFrom this conversation:\n{}",
             names.join(", "),
-            texts(longterm),
-            texts(session)
+            contents(longterm),
+            contents(session)
         ),
         max_tokens: 600,
     }
 }
 
-/// Reads a profile; `None` if no block is there and closed.
+/// Reads a profile; `None` without a complete block.
 pub fn parse(reply: &str) -> Option<Profile> {
     let block = |tag: &Regex| {
         tag.captures(reply).map(|found| found[1].trim().to_owned()).unwrap_or_default()
@@ -64,7 +63,7 @@ pub fn parse(reply: &str) -> Option<Profile> {
     (profile != Profile::default()).then_some(profile)
 }
 
-/// Whether a profile must be drawn again: it is older than so many minutes, or there is none.
+/// Whether a profile is missing or older than this many minutes.
 pub fn is_stale(profile: Option<&Profile>, now: i64, minutes: u32) -> bool {
     const MINUTE: i64 = 60_000;
     profile
@@ -72,7 +71,7 @@ pub fn is_stale(profile: Option<&Profile>, now: i64, minutes: u32) -> bool {
         .is_none_or(|drawn| now.saturating_sub(drawn) > i64::from(minutes) * MINUTE)
 }
 
-/// Draws a profile; without memories nothing is asked.
+/// Writes a profile. Without memories, asks nothing.
 pub fn run(
     character: &str,
     longterm: &[&Memory],

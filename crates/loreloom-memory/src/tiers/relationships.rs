@@ -1,4 +1,4 @@
-//! Feelings between people: how they changed in a scene.
+//! Relationships: how feelings changed in a scene.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -13,7 +13,7 @@ use crate::{
     window::lines,
 };
 
-/// Most feelings of one person for another.
+/// The most feelings of one person for another.
 const MOST: usize = 6;
 
 static LINE: LazyLock<Regex> =
@@ -35,17 +35,17 @@ static COURSE: LazyLock<Regex> = LazyLock::new(|| {
 /// What a scene changed between two people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delta {
-    /// Who feels.
+    /// The person who feels.
     pub subject: String,
-    /// For whom.
+    /// The person the feeling is for.
     pub target: String,
-    /// Feelings that are there.
+    /// Feelings that are present.
     pub updates: Vec<Descriptor>,
     /// Feelings that are gone.
     pub removals: Vec<String>,
 }
 
-/// The question how feelings changed.
+/// Asks how feelings changed.
 pub fn prompt_for(source: &PassSource<'_>, known: &Relationships, card: &str) -> ModelQuestion {
     let known: Vec<String> = known
         .iter()
@@ -80,7 +80,7 @@ pub fn describe(descriptors: &[Descriptor]) -> String {
     words.join(", ")
 }
 
-/// Reads the model's reply; lines that name no pair are passed over.
+/// Reads the model's reply. Lines without a pair are skipped.
 pub fn parse(reply: &str, rules: &Rules) -> Vec<Delta> {
     reply_lines(reply).filter_map(|line| parse_line(line, rules)).collect()
 }
@@ -116,8 +116,8 @@ fn parse_line(line: &str, rules: &Rules) -> Option<Delta> {
     (!delta.updates.is_empty() || !delta.removals.is_empty()).then_some(delta)
 }
 
-/// The word of an item without its hedge, and its strength: as written, else as hedged, else
-/// medium. A hedge that stands alone is a word.
+/// The word of an item without its hedge, and its strength: the written one, else that of the
+/// hedge, else medium. A hedge alone is a word.
 fn feeling(item: &str, rules: &Rules) -> (String, Magnitude) {
     let (item, written) = strength(item, rules);
     let lower = item.trim().to_lowercase();
@@ -132,7 +132,7 @@ fn feeling(item: &str, rules: &Rules) -> (String, Magnitude) {
     (bare_word(rest, rules), written.unwrap_or(hedged))
 }
 
-/// An item without the strength it was written with.
+/// An item without its written strength, and that strength.
 fn strength<'item>(item: &'item str, rules: &Rules) -> (Cow<'item, str>, Option<Magnitude>) {
     let form = rules.text.choose(&LOOSE_STRENGTH, &STRENGTH);
     let written = form.captures(item).and_then(|found| Magnitude::from_name(&found[1]));
@@ -143,7 +143,7 @@ fn strength<'item>(item: &'item str, rules: &Rules) -> (Cow<'item, str>, Option<
     }
 }
 
-/// Words without what says that a feeling goes on or grows.
+/// Words without "still", "increasingly" and the like.
 fn without_course(words: &str) -> &str {
     let mut rest = words;
     while let Some(course) = COURSE.find(rest) {
@@ -152,7 +152,7 @@ fn without_course(words: &str) -> &str {
     rest
 }
 
-/// The letters of a word, lower-cased; whatever else stands in it is taken out.
+/// The letters of a word in lower case, without other characters.
 fn bare_word(text: &str, rules: &Rules) -> String {
     let is_letter = |c: char| c.is_alphabetic() && rules.text.has(c);
     let kept = |c: &char| is_letter(*c) || c.is_whitespace() || matches!(c, '-' | '\'');
@@ -164,8 +164,8 @@ fn bare_word(text: &str, rules: &Rules) -> String {
     word.trim_matches(['-', '\'']).to_owned()
 }
 
-/// Applies a change: removals first, then news; beyond six words the strongest stay, strongest
-/// first.
+/// Applies a change: removals first, then updates. Beyond six words only the strongest stay,
+/// strongest first.
 pub fn apply(known: &mut Relationships, delta: &Delta, now: i64, words: TextRules) {
     let pair = Pair { subject: &delta.subject, target: &delta.target };
     let relationship = known.entry(&existing_key(known, pair, words));
@@ -184,8 +184,8 @@ pub fn apply(known: &mut Relationships, delta: &Delta, now: i64, words: TextRule
     relationship.updated_at = Some(now);
 }
 
-/// The stored spelling of a pair, if there is one. With [`TextRules::Literal`] a name in other
-/// letters is another name.
+/// The stored spelling of a pair, if there is one. With [`TextRules::Literal`] another case is
+/// another name.
 fn existing_key(known: &Relationships, pair: Pair<'_>, words: TextRules) -> String {
     let wanted = pair.key();
     let folded = wanted.to_lowercase();
@@ -196,7 +196,7 @@ fn existing_key(known: &Relationships, pair: Pair<'_>, words: TextRules) -> Stri
         .map_or(wanted, str::to_owned)
 }
 
-/// Asks how feelings changed and applies the answer; without one nothing changes.
+/// Asks how feelings changed and applies the answer. Without an answer nothing changes.
 pub(super) fn update(
     known: &mut Relationships,
     source: &PassSource<'_>,

@@ -1,8 +1,9 @@
-//! Session memory: the small things that must stay true within one chat.
+//! Session memory: details that must stay consistent within one chat.
 
 use super::{
-    Config, GUARD, MemoryCandidate, PassSource, bullets,
+    Config, GUARD, MemoryCandidate, PassSource,
     consolidation::Tier,
+    contents,
     memories::{
         Numbered, assemble, confirm_and_decay, faded, has_length, link, revive, screened, split,
         supersede,
@@ -22,7 +23,7 @@ use crate::{
 };
 use loreloom_ports::MemoryId;
 
-/// Most long-term memories that the question shows.
+/// The most long-term memories in the prompt.
 const KNOWN_SHOWN: usize = 15;
 
 /// What a session pass works on.
@@ -34,32 +35,31 @@ pub struct SessionInput<'pass> {
     pub source: PassSource<'pass>,
     /// The chat's session memories.
     pub memories: &'pass [Memory],
-    /// Who and what they name.
+    /// The entities they name.
     pub entities: &'pass [Entity],
-    /// Active long-term memories, so that they are not noted again.
+    /// Active long-term memories, so that they are not repeated.
     pub longterm: &'pass [&'pass Memory],
     /// Ids for what it creates.
     pub ids: Ids,
 }
 
-/// What a session pass leaves.
+/// The result of a session pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionOutcome {
     /// The new memories.
     pub added: Vec<MemoryId>,
     /// All memories: active ones, then retired ones.
     pub memories: Vec<Memory>,
-    /// Who and what they name.
+    /// The entities they name.
     pub entities: Vec<Entity>,
 }
 
-/// The question for new session memories.
+/// Asks for new session memories.
 pub fn prompt_for(
     source: &PassSource<'_>,
     session: &[&Memory],
     longterm: &[&Memory],
 ) -> ModelQuestion {
-    let texts = |memories: &[&Memory]| bullets(memories.iter().map(|m| m.content.as_str()));
     ModelQuestion {
         purpose: Purpose::Session,
         prompt: format!(
@@ -77,8 +77,8 @@ pub fn prompt_for(
              Known for good:\n{}\n\n\
              Noted in this conversation:\n{}\n\n\
              Story:\n{}",
-            texts(&longterm[..longterm.len().min(KNOWN_SHOWN)]),
-            texts(session),
+            contents(&longterm[..longterm.len().min(KNOWN_SHOWN)]),
+            contents(session),
             lines(source.messages())
         ),
         max_tokens: 500,
@@ -139,8 +139,8 @@ fn unchanged(input: &SessionInput<'_>) -> SessionOutcome {
 
 type Decided<'new> = (Vec<(&'new Numbered, Option<MemoryId>)>, Vec<MemoryId>);
 
-/// Which candidates are new, and what each replaces. A candidate that replaces a memory is
-/// never dropped for resembling it.
+/// Which candidates are new, and what each replaces. A candidate that replaces a memory is never
+/// dropped for being similar to it.
 fn decide<'new>(
     candidates: &'new [Numbered],
     known: &[&Memory],
@@ -178,8 +178,8 @@ fn decide<'new>(
     Ok((kept, confirmed))
 }
 
-/// The closer look that session candidates get: by vectors, or by the share of the larger
-/// set of words.
+/// Whether two session statements mean the same: by vectors, or by the shared words of the longer
+/// one.
 fn says_the_same(a: &str, b: &str, vectors: &Vectors) -> bool {
     let likeness = vectors.likeness(a, b);
     match likeness.measure {
@@ -188,8 +188,8 @@ fn says_the_same(a: &str, b: &str, vectors: &Vectors) -> bool {
     }
 }
 
-/// Makes the session fit its cap by retiring what is worth least; what stays is then ordered
-/// by worth.
+/// Reduces the session to its limit by retiring the least useful memories. The rest is ordered by
+/// usefulness.
 fn evict(current: &mut Vec<Memory>, added: &[MemoryId], config: Config<'_>) {
     let (mut active, mut rest): (Vec<Memory>, Vec<Memory>) =
         std::mem::take(current).into_iter().partition(Memory::is_active);

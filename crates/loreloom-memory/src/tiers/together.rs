@@ -1,20 +1,20 @@
-//! One question for several tiers, for models that can keep to a form.
+//! One prompt for several tiers, for models that can answer in JSON.
 //!
-//! The reply is a JSON object with a list of tagged lines for each tier. Each tier then reads
-//! its lines as if it had asked for them itself, so nothing else differs. A reply that is no
-//! such object answers nothing, and every tier asks its own question.
+//! The reply is a JSON object with a list of tagged lines for each tier. Each tier then reads its
+//! lines like a reply to its own prompt. If the reply is no such object, every tier asks for
+//! itself.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Config, GUARD, PassSource, bullets};
+use super::{Config, GUARD, PassSource, bullets, contents};
 use crate::{
     pass::{ModelQuestion, Need, Purpose, Script},
     record::{Entity, Memory, StateKind},
     window::lines,
 };
 
-/// What the question is asked about.
+/// What the prompt is about.
 #[derive(Clone, Debug)]
 pub struct TogetherInput<'pass> {
     /// Settings, rules and model.
@@ -27,26 +27,26 @@ pub struct TogetherInput<'pass> {
     pub longterm: &'pass [&'pass Memory],
     /// Active session memories.
     pub session: &'pass [&'pass Memory],
-    /// Open threads.
+    /// Open arcs.
     pub arcs: &'pass [&'pass str],
     /// The entities of character and chat.
     pub entities: &'pass [&'pass Entity],
 }
 
-/// The lines of each tier, as its own reply would have them.
+/// The lines of each tier, as in a reply to its own prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replies {
     /// For the session pass.
     pub session: Option<String>,
     /// For the long-term pass.
     pub longterm: Option<String>,
-    /// For the pass over threads.
+    /// For the arcs pass.
     pub arcs: Option<String>,
     /// For the ledger.
     pub ledger: Option<String>,
 }
 
-/// The form of the reply.
+/// The JSON schema of the reply.
 pub fn schema() -> Value {
     let lines = json!({ "type": "array", "items": { "type": "string" } });
     json!({
@@ -59,9 +59,8 @@ pub fn schema() -> Value {
     })
 }
 
-/// The question.
+/// The prompt.
 pub fn prompt_for(input: &TogetherInput<'_>) -> ModelQuestion {
-    let texts = |memories: &[&Memory]| bullets(memories.iter().map(|m| m.content.as_str()));
     let tracked: Vec<String> = input
         .entities
         .iter()
@@ -101,8 +100,8 @@ pub fn prompt_for(input: &TogetherInput<'_>) -> ModelQuestion {
              Story:\n{}",
             fields.join("; "),
             if tracked.is_empty() { "(none)".to_owned() } else { tracked.join(", ") },
-            texts(input.longterm),
-            texts(input.session),
+            contents(input.longterm),
+            contents(input.session),
             bullets(input.arcs.iter().copied()),
             lines(input.source.messages())
         ),
@@ -118,27 +117,27 @@ struct TogetherReply {
     state: Option<Vec<String>>,
 }
 
-/// Reads the reply: the first JSON object in it. A list that is missing is not answered.
+/// Reads the first JSON object of the reply. A missing list is no answer.
 pub fn parse(reply: &str) -> Replies {
     let object = reply.find('{').map(|start| &reply[start..]);
-    let told = object.and_then(|text| {
+    let lists = object.and_then(|text| {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<TogetherReply>();
         values.next()?.ok()
     });
-    let Some(told) = told else { return Replies::default() };
+    let Some(lists) = lists else { return Replies::default() };
     let joined = |lines: Option<Vec<String>>| {
-        // An empty list is an answer: there is nothing to say.
+        // An empty list is an answer: there is nothing new.
         lines.map(|lines| if lines.is_empty() { "NONE".to_owned() } else { lines.join("\n") })
     };
     Replies {
-        session: joined(told.session),
-        longterm: joined(told.long_term),
-        arcs: joined(told.threads),
-        ledger: joined(told.state),
+        session: joined(lists.session),
+        longterm: joined(lists.long_term),
+        arcs: joined(lists.threads),
+        ledger: joined(lists.state),
     }
 }
 
-/// Asks.
+/// Asks for all tiers at once.
 pub fn run(input: &TogetherInput<'_>, script: &mut Script<'_>) -> Result<Replies, Need> {
     Ok(parse(script.ask(prompt_for(input))?.unwrap_or_default()))
 }

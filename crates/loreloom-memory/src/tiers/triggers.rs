@@ -1,4 +1,4 @@
-//! Words that bring a memory to mind though the memory does not contain them.
+//! Trigger words: they recall a memory that does not contain them.
 
 use super::{Config, GUARD};
 use crate::{
@@ -9,10 +9,10 @@ use crate::{
     text::keywords,
 };
 
-/// Most trigger words of a memory.
+/// The most trigger words of a memory.
 const MOST: usize = 6;
 
-/// The question for a memory's trigger words.
+/// Asks for a memory's trigger words.
 pub fn prompt_for(memory: &str) -> ModelQuestion {
     ModelQuestion {
         purpose: Purpose::Triggers,
@@ -26,8 +26,8 @@ pub fn prompt_for(memory: &str) -> ModelQuestion {
     }
 }
 
-/// Reads the words of a reply: 3 to 40 letters and digits with a letter among them, not words
-/// of the memory, the first six. What is neither letter nor digit is taken out of a word.
+/// Reads the words of a reply: the first six with 3 to 40 letters and digits, at least one letter,
+/// and not in the memory. Other characters are removed from a word.
 pub fn parse(reply: &str, memory: &str, rules: &Rules) -> Vec<String> {
     let clean =
         |word: &str| word.to_lowercase().chars().filter(|c| rules.text.has(*c)).collect::<String>();
@@ -41,7 +41,7 @@ pub fn parse(reply: &str, memory: &str, rules: &Rules) -> Vec<String> {
         .collect()
 }
 
-/// Those triggers that set memories apart: each is contained in at most 35 % of them.
+/// Triggers that occur in at most 35 % of the memories.
 pub fn distinctive(triggers: &[String], memories: &[&str]) -> Vec<String> {
     let share = (real(memories.len()) * 0.35).ceil();
     let most = floor(share) as usize;
@@ -50,7 +50,7 @@ pub fn distinctive(triggers: &[String], memories: &[&str]) -> Vec<String> {
     triggers.iter().filter(|word| holders(word) <= most).cloned().collect()
 }
 
-/// Words of the memory itself that can stand in for a model's: its longest ones.
+/// The longest words of the memory itself, used when no model is asked.
 pub fn derived(memory: &str, rules: &Rules) -> Vec<String> {
     const SHORTEST: usize = 4;
     let mut words = keywords(memory, rules.text);
@@ -60,7 +60,7 @@ pub fn derived(memory: &str, rules: &Rules) -> Vec<String> {
     words
 }
 
-/// Gives trigger words to all active memories that have none and that `wants` them.
+/// Gives trigger words to all active memories that have none and that `wants` accepts.
 pub(super) fn complete(
     memories: &mut [Memory],
     wants: impl Fn(&Memory) -> bool,
@@ -87,8 +87,7 @@ pub(super) fn complete(
             } else {
                 derived(&memory.content, config.rules)
             };
-            // Only new words are judged: those a memory has were good enough once, and a
-            // person may have written them.
+            // Only new words are filtered. Existing ones passed before, or a person wrote them.
             memory.triggers = distinctive(&words, &texts);
         }
     }

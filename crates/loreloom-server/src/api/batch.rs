@@ -26,8 +26,8 @@ use super::{
 };
 use crate::{
     app::App,
-    bookcase::Standing,
-    catalog::{self, Filter, Known},
+    catalog::{self, CatalogFacts, Filter},
+    stored_books::StoredBook,
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -127,7 +127,7 @@ pub(super) async fn selected(
     caller: &Caller,
     select: &Selection,
 ) -> Result<Selected, Problem> {
-    app.take_up(&caller.tenant).await?;
+    app.sync.take_up().await?;
     let filter = match (&select.ids, &select.f) {
         (Some(_), None) => Filter::default(),
         (None, Some(text)) => Filter::parse(text)
@@ -137,8 +137,8 @@ pub(super) async fn selected(
             return Err(Problem::new(Code::WrongValue, detail).at("select"));
         }
     };
-    let lore = app.stacks.lore();
-    let known = Known::gather(app, &caller.tenant, &lore, &filter).await?;
+    let lore = app.lore.current();
+    let known = CatalogFacts::gather(app, &caller.tenant, &lore, &filter).await?;
     let rows = catalog::rows(&lore);
     let there: FxHashSet<&EntryId> = rows.iter().map(|row| row.id).collect();
     if let Some(id) = select.ids.iter().flatten().find(|id| !there.contains(id)) {
@@ -151,7 +151,7 @@ pub(super) async fn selected(
         if !named || select.except.contains(row.id) || !filter.fits(&row, &known) {
             continue;
         }
-        if row.is_note() || app.stacks.is_mounted(&BookId::from(row.book)) {
+        if row.is_note() || app.lore.is_mounted(&BookId::from(row.book)) {
             // A filter picks what can be changed; an entry that was named must be changeable.
             if select.ids.is_some() {
                 let detail = format!("`{}` cannot be changed here", row.id);
@@ -179,7 +179,7 @@ async fn carry_out(
     let editing = Editing { app, tenant: &caller.tenant };
     let count = selected.iter().map(|(_, ids)| ids.len()).sum();
     let books: Vec<BookId> = selected.iter().map(|(book, _)| book.clone()).collect();
-    let all = |books: &mut [(Standing, Book)]| {
+    let all = |books: &mut [(StoredBook, Book)]| {
         let mut changed = Vec::new();
         for ((_, book), (_, ids)) in books.iter_mut().zip(&selected) {
             change_in(book, ids, &change, &mut changed)?;

@@ -33,7 +33,7 @@ use super::{
 };
 use crate::{
     app::App,
-    bookcase::{Maker, Shelved},
+    stored_books::{Maker, Shelved},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -84,7 +84,7 @@ async fn put_new(
     let editing = Editing { app, tenant: &caller.tenant };
     let id = volume.book.id.clone();
     let contents = editing.case().contents().await?;
-    if app.stacks.is_mounted(&id) || contents.books.iter().any(|standing| standing.id == id) {
+    if app.lore.is_mounted(&id) || contents.books.iter().any(|standing| standing.id == id) {
         let detail = format!("there is a book `{id}` already: replace it, or choose another id");
         return Err(Problem::new(Code::Conflict, detail).at("id").with(id.to_string()));
     }
@@ -377,7 +377,7 @@ async fn remove(
 ) -> Result<Json<Wrote<RemovedBook>>, Problem> {
     let id = BookId(book);
     let editing = Editing { app: &app, tenant: &caller.tenant };
-    if app.stacks.is_mounted(&id) {
+    if app.lore.is_mounted(&id) {
         let detail = format!("book `{id}` was named at start and cannot be taken out here");
         return Err(Problem::new(Code::Conflict, detail).with(id.0));
     }
@@ -420,12 +420,12 @@ struct LossesView {
 )]
 async fn download(
     State(app): State<App>,
-    caller: Caller,
+    _caller: Caller,
     Path(book): Path<String>,
     Query(params): Query<DownloadParams>,
 ) -> Result<Response, Problem> {
-    app.take_up(&caller.tenant).await?;
-    let lore = app.stacks.lore();
+    app.sync.take_up().await?;
+    let lore = app.lore.current();
     let found = lore.library().books().iter().find(|one| one.id.as_str() == book);
     let found = found.ok_or_else(|| Problem::missing("book", &book))?;
     let own = found.origin.as_ref().map(|origin| origin.format.as_str());

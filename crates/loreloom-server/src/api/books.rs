@@ -13,7 +13,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{caller::Caller, extract::Path, problem::Problem, tags::Tagged};
 use crate::{
     app::App,
-    bookcase::{Bookcase, Contents, Standing},
+    stored_books::{Contents, StoredBook, StoredBooks},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -85,7 +85,7 @@ impl BookView {
         book: &Book,
         dialect: Dialect,
         bindings: &[Binding],
-        standing: Option<&Standing>,
+        standing: Option<&StoredBook>,
     ) -> Self {
         Self {
             id: book.id.clone(),
@@ -121,13 +121,13 @@ struct BooksView {
 }
 
 async fn views(app: &App, caller: &Caller) -> Result<(u64, Vec<BookView>), Problem> {
-    app.take_up(&caller.tenant).await?;
-    let case = Bookcase { desk: app.store.as_ref(), tenant: &caller.tenant };
+    app.sync.take_up().await?;
+    let case = StoredBooks { desk: app.store.as_ref(), tenant: &caller.tenant };
     let Contents { revision, books, .. } = case.contents().await?;
-    let lore = app.stacks.lore();
+    let lore = app.lore.current();
     let views = lore.volumes().map(|(volume, bindings)| {
         let standing = books.iter().find(|standing| standing.id == volume.book.id);
-        let standing = standing.filter(|_| !app.stacks.is_mounted(&volume.book.id));
+        let standing = standing.filter(|_| !app.lore.is_mounted(&volume.book.id));
         BookView::of(&volume.book, volume.dialect, bindings, standing)
     });
     Ok((revision, views.collect()))

@@ -8,9 +8,9 @@ use loreloom_ports::{ChatRecord, ChatSummary, StoreError};
 use super::problem::{Code, Problem};
 use crate::{
     app::App,
+    chat_metadata::Labels,
     gate::Pass,
     keys::{KeyRecord, Scope},
-    labels::Labels,
 };
 
 /// Who calls, and what they may do.

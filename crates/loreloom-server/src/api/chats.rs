@@ -23,7 +23,7 @@ use super::{
     tags::Tagged,
     threads::{Thread, threads},
 };
-use crate::{app::App, labels::Label};
+use crate::{app::App, chat_metadata::Label};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -297,7 +297,7 @@ async fn brief(
     turn: &TurnSummary,
 ) -> Result<TurnBrief, StoreError> {
     let record = chat.turn(app.store.as_ref(), tenant, turn.id).await?;
-    let lore = app.stacks.lore();
+    let lore = app.lore.current();
     let vault = lore.library().vault();
     let is_note = |id: &_| vault.is_some_and(|vault| vault.find(id).is_some());
     Ok(TurnBrief {

@@ -27,7 +27,7 @@ use crate::{
     app::App,
     connection_settings::{ConnectionSettings, SettingsError},
     connections::Connection,
-    own_connections::{OwnConnection, Reach},
+    own_connections::{ConnectionReach, OwnConnection},
     routing::Routing,
 };
 
@@ -53,12 +53,12 @@ pub(super) fn checked(
 ) -> Result<OwnConnection, Problem> {
     settings.check_called()?;
     let reach = if caller.is_at_home() {
-        Reach::Anywhere
+        ConnectionReach::Anywhere
     } else {
         let forbidden =
             |error: SettingsError| Problem::new(Code::Forbidden, error.to_string()).at(error.field);
         settings.check_stranger(&caller.tenant).map_err(forbidden)?;
-        Reach::Public
+        ConnectionReach::Public
     };
     Ok(OwnConnection { name, settings, reach, problem: None })
 }
@@ -69,7 +69,7 @@ pub(super) async fn opened(app: &App, one: &OwnConnection) -> Result<Connection,
         let detail = "this server has only the connections of its configuration";
         Problem::new(Code::SwitchedOff, detail)
     };
-    let opened = app.open_connection(one).await.ok_or_else(off)?;
+    let opened = app.connections.open_connection(one).await.ok_or_else(off)?;
     opened.map_err(|reason| {
         Problem::new(Code::WrongValue, format!("the connection cannot be opened: {reason}"))
     })
@@ -86,7 +86,7 @@ fn checked_name(name: &str) -> Result<(), Problem> {
 
 /// Connections of the configuration are changed there.
 fn not_configured(app: &App, name: &ConnectionId) -> Result<(), Problem> {
-    if !app.configured.has_configured(name) {
+    if !app.connections.configured().has_configured(name) {
         return Ok(());
     }
     let detail = format!(
@@ -173,7 +173,7 @@ async fn remove(
     let routing = Routing::read(app.store.as_ref(), &caller.tenant).await?.routing;
     let naming = routing.naming(&name);
     // One that the configuration hides is not what routes lead to.
-    if !naming.is_empty() && !app.configured.has_configured(&name) {
+    if !naming.is_empty() && !app.connections.configured().has_configured(&name) {
         let naming = naming.join(", ");
         let detail = format!("connection `{name}` is in use: {naming}. Change `/routes` first");
         return Err(Problem::new(Code::Conflict, detail).with(naming));
@@ -191,7 +191,7 @@ async fn changed(
     let revision = app.store.change(&caller.tenant, &[change], Some(at), now).await?;
     let done = Editing { app, tenant: &caller.tenant }.done(at, revision, ()).await?;
     // Somebody else may be taking it up: it is to serve once this is answered.
-    app.take_up_connections().await?;
+    app.connections.take_up().await?;
     let Tagged { tag, body } = view(app, caller).await?;
     Ok(Tagged { tag, body: done.with(body) })
 }

@@ -105,10 +105,10 @@ impl ConnectionView {
 
 /// All connections as a caller may see them, with the version they are of.
 pub(super) async fn view(app: &App, caller: &Caller) -> Result<Tagged<ConnectionsView>, Problem> {
-    app.take_up(&caller.tenant).await?;
+    app.sync.take_up().await?;
     let revision = app.store.revision(&caller.tenant).await?;
     let own = OwnConnection::all(app.store.as_ref(), &caller.tenant).await?;
-    let connections = app.connections();
+    let connections = app.connections.now();
     let default = &connections.default().name;
     let mut items: Vec<ConnectionView> = connections
         .all()
@@ -140,7 +140,8 @@ pub(super) async fn view(app: &App, caller: &Caller) -> Result<Tagged<Connection
             one.key = None;
         }
     }
-    let settable = app.configured.opener().is_some() && caller.must_administer().is_ok();
+    let settable =
+        app.connections.configured().opener().is_some() && caller.must_administer().is_ok();
     Ok(Tagged::by_content(revision, ConnectionsView { items, settable }))
 }
 
@@ -193,9 +194,9 @@ struct TestView {
 }
 
 /// Something to be tried out, and what it is called.
-type Tried = (ConnectionId, Arc<dyn Diagnosis>);
+type TestSubject = (ConnectionId, Arc<dyn Diagnosis>);
 
-async fn tried(app: &App, caller: &Caller, body: TestBody) -> Result<Tried, Problem> {
+async fn tried(app: &App, caller: &Caller, body: TestBody) -> Result<TestSubject, Problem> {
     let TestBody { connection, settings, url, kind, key, model } = body;
     if let Some(settings) = settings {
         if connection.is_some() || url.is_some() || key.is_some() || model.is_some() {
@@ -214,7 +215,7 @@ async fn tried(app: &App, caller: &Caller, body: TestBody) -> Result<Tried, Prob
                 format!("`{field}` is for a server that is not configured: give its `url`");
             return Err(Problem::new(Code::WrongValue, detail).at(field));
         }
-        let connections = app.connections();
+        let connections = app.connections.now();
         let connection = match &connection {
             Some(name) => {
                 let named = connections.named(name);
@@ -233,7 +234,7 @@ async fn tried(app: &App, caller: &Caller, body: TestBody) -> Result<Tried, Prob
         let detail = "this server tries out only what is configured";
         Problem::new(Code::SwitchedOff, detail)
     };
-    let diagnosis = app.configured.prospect(prospect).ok_or_else(off)?;
+    let diagnosis = app.connections.configured().prospect(prospect).ok_or_else(off)?;
     // An address may hold a password: what was sent is not repeated.
     let wrong = |reason: String| Problem::new(Code::WrongValue, reason).at("url");
     Ok((ConnectionId::from("url"), diagnosis.map_err(wrong)?))
@@ -262,14 +263,14 @@ async fn test(
         let mut note = |finding: Finding| {
             steps.push(finding.clone());
             // Whoever listened may have gone.
-            let _unheard = tell.send(Told::Step(finding));
+            let _unheard = tell.send(TestProgress::Step(finding));
         };
         tokio::select! {
             () = diagnosis.diagnose(&mut note) => {}
             () = tell.closed() => return,
         }
         let passed = steps.iter().all(|step| step.outcome != StepOutcome::Failed);
-        let _unheard = tell.send(Told::Done(TestView { connection, passed, steps }));
+        let _unheard = tell.send(TestProgress::Done(TestView { connection, passed, steps }));
     });
     if wants_steps(&headers) {
         let sse = Sse::new(frames(told)).keep_alive(KeepAlive::default());
@@ -277,7 +278,7 @@ async fn test(
     }
     let mut told = told;
     while let Some(one) = told.recv().await {
-        if let Told::Done(view) = one {
+        if let TestProgress::Done(view) = one {
             return Ok(Json(view).into_response());
         }
     }
@@ -285,7 +286,7 @@ async fn test(
 }
 
 /// What becomes of a test.
-enum Told {
+enum TestProgress {
     Step(Finding),
     Done(TestView),
 }
@@ -296,12 +297,12 @@ fn wants_steps(headers: &HeaderMap) -> bool {
 }
 
 fn frames(
-    told: mpsc::UnboundedReceiver<Told>,
+    told: mpsc::UnboundedReceiver<TestProgress>,
 ) -> impl Stream<Item = Result<Frame, Infallible>> + Send {
     stream::unfold(told, |mut told| async move {
         let frame = match told.recv().await? {
-            Told::Step(finding) => Frame::default().event("step").json_data(finding),
-            Told::Done(view) => Frame::default().event("done").json_data(view),
+            TestProgress::Step(finding) => Frame::default().event("step").json_data(finding),
+            TestProgress::Done(view) => Frame::default().event("done").json_data(view),
         };
         Some((Ok(frame.unwrap_or_default()), told))
     })

@@ -21,8 +21,8 @@ use super::{
 };
 use crate::{
     app::App,
-    bookcase::{Bookcase, BookcaseError, Contents, Maker, Standing},
     catalog,
+    stored_books::{Contents, Maker, StoredBook, StoredBooks, StoredBooksError},
 };
 
 /// How often a change is tried when others change things too.
@@ -66,8 +66,8 @@ pub(super) struct Editing<'a> {
 }
 
 impl<'a> Editing<'a> {
-    pub(super) fn case(&self) -> Bookcase<'a> {
-        Bookcase { desk: self.app.store.as_ref(), tenant: self.tenant }
+    pub(super) fn case(&self) -> StoredBooks<'a> {
+        StoredBooks { desk: self.app.store.as_ref(), tenant: self.tenant }
     }
 
     /// Changes books: `change` is given each with where it stands, in the order named, and
@@ -75,7 +75,7 @@ impl<'a> Editing<'a> {
     pub(super) async fn books<T>(
         &self,
         ids: &[BookId],
-        change: impl FnMut(&mut [(Standing, Book)]) -> Result<T, Problem>,
+        change: impl FnMut(&mut [(StoredBook, Book)]) -> Result<T, Problem>,
     ) -> Result<Done<T>, Problem> {
         self.books_at(&IfMatch::default(), ids, change).await
     }
@@ -85,7 +85,7 @@ impl<'a> Editing<'a> {
         &self,
         seen: &IfMatch,
         ids: &[BookId],
-        change: impl FnMut(&mut [(Standing, Book)]) -> Result<T, Problem>,
+        change: impl FnMut(&mut [(StoredBook, Book)]) -> Result<T, Problem>,
     ) -> Result<Done<T>, Problem> {
         self.books_by(Maker::Hand, seen, ids, change).await
     }
@@ -96,7 +96,7 @@ impl<'a> Editing<'a> {
         by: Maker,
         seen: &IfMatch,
         ids: &[BookId],
-        mut change: impl FnMut(&mut [(Standing, Book)]) -> Result<T, Problem>,
+        mut change: impl FnMut(&mut [(StoredBook, Book)]) -> Result<T, Problem>,
     ) -> Result<Done<T>, Problem> {
         let mut tries = 0;
         loop {
@@ -105,7 +105,7 @@ impl<'a> Editing<'a> {
             seen.check(&contents.revision.to_string())?;
             let mut books = self.copies(&contents, ids).await?;
             let made = change(&mut books)?;
-            let volumes = books.into_iter().map(|(Standing { shelved, .. }, book)| {
+            let volumes = books.into_iter().map(|(StoredBook { shelved, .. }, book)| {
                 let volume = Volume { book: Arc::new(book), dialect: shelved.dialect };
                 (volume, shelved.bindings)
             });
@@ -123,7 +123,7 @@ impl<'a> Editing<'a> {
         &self,
         seen: &IfMatch,
         ids: &[BookId],
-        change: impl FnOnce(&mut [(Standing, Book)]) -> Result<T, Problem>,
+        change: impl FnOnce(&mut [(StoredBook, Book)]) -> Result<T, Problem>,
     ) -> Result<Done<T>, Problem> {
         let contents = self.case().contents().await?;
         seen.check(&contents.revision.to_string())?;
@@ -136,15 +136,15 @@ impl<'a> Editing<'a> {
         &self,
         contents: &Contents,
         ids: &[BookId],
-    ) -> Result<Vec<(Standing, Book)>, Problem> {
+    ) -> Result<Vec<(StoredBook, Book)>, Problem> {
         let mut books = Vec::with_capacity(ids.len());
         for id in ids {
-            if self.app.stacks.is_mounted(id) {
+            if self.app.lore.is_mounted(id) {
                 let detail = format!("book `{id}` was named at start and cannot be changed here");
                 return Err(Problem::new(Code::Conflict, detail).with(id.to_string()));
             }
             let standing = contents.books.iter().find(|standing| standing.id == *id);
-            let missing = || BookcaseError::NoBook { id: id.clone() };
+            let missing = || StoredBooksError::NoBook { id: id.clone() };
             let standing = standing.ok_or_else(missing)?.clone();
             let book = self.case().book(&standing).await?;
             books.push((standing, book));
@@ -173,15 +173,15 @@ impl<'a> Editing<'a> {
         revision: u64,
         made: T,
     ) -> Result<Done<T>, Problem> {
-        self.app.take_up(self.tenant).await?;
+        self.app.sync.take_up().await?;
         let undo = (revision != before).then(|| undo_of(revision));
         Ok(Done { undo, revision, made })
     }
 
     /// The book that an entry stands in; notes of vaults stand in none.
     pub(super) async fn book_of(&self, entry: &EntryId) -> Result<BookId, Problem> {
-        self.app.take_up(self.tenant).await?;
-        let lore = self.app.stacks.lore();
+        self.app.sync.take_up().await?;
+        let lore = self.app.lore.current();
         let rows = catalog::rows(&lore);
         let row = rows.iter().find(|row| row.id == entry);
         let row = row.ok_or_else(|| Problem::missing("entry", entry.as_str()))?;

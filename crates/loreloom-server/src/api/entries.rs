@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     app::App,
-    catalog::{self, EntryRow, Filter, Fires, Known, Order, Row, Subject},
+    catalog::{self, CatalogFacts, EntryRow, Filter, Fires, Order, Row, Subject},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -76,9 +76,9 @@ async fn list(
         }
         None => Order::default(),
     };
-    app.take_up(&caller.tenant).await?;
-    let lore = app.stacks.lore();
-    let known = Known::gather(&app, &caller.tenant, &lore, &filter).await?;
+    app.sync.take_up().await?;
+    let lore = app.lore.current();
+    let known = CatalogFacts::gather(&app, &caller.tenant, &lore, &filter).await?;
     let rows = catalog::rows(&lore).into_iter();
     let rows = rows.filter(|row| filter.fits(row, &known));
     let mut rows: Vec<((i64, String, i64), Row<'_>)> =
@@ -89,7 +89,7 @@ async fn list(
         row.shown(known.counter.as_ref(), known.fires(row.id), is_editable(&app, &row))
     });
     let library = lore.library().version();
-    let mut tag = format!("{library}-{}", app.api().events.last());
+    let mut tag = format!("{library}-{}", app.events.last());
     // What changed within a time is another table a moment later.
     if filter.spans().next().is_some() {
         tag = format!("{tag}-{}", app.clock.now().0);
@@ -99,7 +99,7 @@ async fn list(
 
 /// Whether an entry stands in a book that can be changed.
 fn is_editable(app: &App, row: &Row<'_>) -> bool {
-    !row.is_note() && !app.stacks.is_mounted(&BookId::from(row.book))
+    !row.is_note() && !app.lore.is_mounted(&BookId::from(row.book))
 }
 
 /// An entry with everything it says.
@@ -124,10 +124,10 @@ pub(super) async fn view(
     caller: &Caller,
     id: &EntryId,
 ) -> Result<Tagged<EntryView>, Problem> {
-    app.take_up(&caller.tenant).await?;
-    let firings = app.api().firings.count(app.store.as_ref(), &caller.tenant).await?;
+    app.sync.take_up().await?;
+    let firings = app.api.firings.count(app.store.as_ref(), &caller.tenant).await?;
     let fires: Fires = firings.get(id).copied().unwrap_or_default();
-    let lore = app.stacks.lore();
+    let lore = app.lore.current();
     let found = catalog::rows(&lore).into_iter().find(|row| row.id == id);
     let row = found.ok_or_else(|| Problem::missing("entry", id.as_str()))?;
     let (dialect, entry) = match row.subject {
@@ -135,7 +135,7 @@ pub(super) async fn view(
         Subject::Note(_) => (None, None),
     };
     let content = row.content().to_owned();
-    let row = row.shown(app.counter_of(None).as_ref(), fires, is_editable(app, &row));
+    let row = row.shown(app.connections.counter_of(None).as_ref(), fires, is_editable(app, &row));
     Ok(Tagged { tag: row.version.clone(), body: EntryView { row, dialect, entry, content } })
 }
 

@@ -22,8 +22,8 @@ use super::{
 };
 use crate::{
     app::App,
-    bookcase::Maker,
     catalog::{maker, version_of},
+    stored_books::Maker,
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {

@@ -15,7 +15,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    chat_labels::is_deleted,
+    chat_metadata::is_deleted,
     extract::{Json, Query},
     paging::{self, Page},
     problem::Problem,
@@ -30,7 +30,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// Counts answers of the API.
 pub(super) async fn count(State(app): State<App>, request: Request, next: Next) -> Response {
     let response = next.run(request).await;
-    app.api().metrics.api_call(response.status());
+    app.figures.metrics.api_call(response.status());
     response
 }
 
@@ -54,7 +54,7 @@ pub(crate) async fn prometheus(
     let count = |state: JobState| jobs.iter().filter(|job| job.state == state).count();
     let jobs: Vec<(&str, usize)> =
         states.into_iter().map(|state| (state.as_str(), count(state))).collect();
-    let text = app.api().metrics.text(&jobs);
+    let text = app.figures.metrics.text(&jobs);
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
 }
 
@@ -117,7 +117,7 @@ async fn turns(
     let since = started.or(params.from.map(Timestamp)).unwrap_or(Timestamp(0));
     let until = last.and_then(|last| all.iter().find(|(turn, _)| *turn > last.id));
     let until = until.map(|(_, created)| *created);
-    let fail_opens = app.api().fail_opens.within(&caller.tenant, since, until);
+    let fail_opens = app.figures.fail_opens.within(&caller.tenant, since, until);
     let mut before = match first.and_then(|one| all.iter().rfind(|(turn, _)| *turn < one.id)) {
         Some((turn, _)) => sent(chat.turn(store, &caller.tenant, *turn).await?, None),
         None => None,

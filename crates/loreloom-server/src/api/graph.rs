@@ -21,7 +21,7 @@ use super::{
 use crate::{
     app::App,
     catalog,
-    graph::{Edge, Graph, Layer, Node, View},
+    graph::{Edge, Graph, GraphNode, GraphPart, Layer},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -57,7 +57,7 @@ struct GraphParams {
 #[derive(Debug, Serialize, ToSchema)]
 struct GraphView {
     /// The things, near ones and those with many ties first.
-    nodes: Vec<Node>,
+    nodes: Vec<GraphNode>,
     /// What ties them.
     edges: Vec<Edge>,
     /// How many things there are in all.
@@ -100,7 +100,7 @@ async fn graph(
     let depth = between(params.depth, 2, 4, "depth")?;
     let limit = between(params.limit, 200, 1000, "limit")?;
     let chat = params.chat.map(ChatId);
-    app.take_up(&caller.tenant).await?;
+    app.sync.take_up().await?;
     let woven = if layers.contains(&Layer::Together) {
         woven(&app, &caller, chat.as_ref()).await?
     } else {
@@ -112,8 +112,8 @@ async fn graph(
         }
         Some(_) | None => None,
     };
-    let firings = app.api().firings.count(app.store.as_ref(), &caller.tenant).await?;
-    let (lore, turns, focus) = (app.stacks.lore(), woven.len(), params.focus);
+    let firings = app.api.firings.count(app.store.as_ref(), &caller.tenant).await?;
+    let (lore, turns, focus) = (app.lore.current(), woven.len(), params.focus);
     let working = tokio::task::spawn_blocking(move || {
         let rows = catalog::rows(&lore);
         let mut graph = Graph::of(&rows, |id| firings.get(id).copied().unwrap_or_default());
@@ -135,7 +135,7 @@ async fn graph(
             return Err(Problem::missing("node", missing).at("focus"));
         }
         let total = graph.len();
-        let View { nodes, edges } = graph.view(focus.as_deref(), depth, limit);
+        let GraphPart { nodes, edges } = graph.view(focus.as_deref(), depth, limit);
         Ok(GraphView { nodes, edges, total, turns, gaps: gaps.unwrap_or_default() })
     });
     let failed = |error: tokio::task::JoinError| Problem::new(Code::Failed, error.to_string());
@@ -166,7 +166,7 @@ async fn woven(
             }
             if let Some(record) = app.store.turn(&caller.tenant, &chat, turn.id).await? {
                 let verdicts = record.report.verdicts.into_iter();
-                let fired = verdicts.filter(|verdict| verdict.class() == VerdictClass::Decision);
+                let fired = verdicts.filter(|verdict| verdict.class() == VerdictClass::Woven);
                 woven.push(fired.map(|verdict| verdict.entry).collect());
             }
         }

@@ -41,7 +41,7 @@ struct Health {
 #[utoipa::path(get, path = "/health", tag = "system", responses((status = 200, body = Health)))]
 async fn health(State(app): State<App>, caller: Caller) -> Result<Json<Health>, Problem> {
     app.store.revision(&caller.tenant).await?;
-    let lore = app.stacks.lore();
+    let lore = app.lore.current();
     let library = lore.library();
     Ok(Json(Health {
         status: "ok".to_owned(),
@@ -50,9 +50,9 @@ async fn health(State(app): State<App>, caller: Caller) -> Result<Json<Health>, 
         books: library.books().len(),
         entries: library.len()
             + library.vault().map_or(0, loreloom_core::dialects::vault::Vault::len),
-        weaving: app.live().weaving.on,
+        weaving: app.settings.now().weaving.on,
         memory: app.memory.is_some(),
-        tokenizer: app.counter_of(None).name().to_owned(),
-        last_event: app.api().events.last(),
+        tokenizer: app.connections.counter_of(None).name().to_owned(),
+        last_event: app.events.last(),
     }))
 }

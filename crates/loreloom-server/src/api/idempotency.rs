@@ -40,11 +40,11 @@ struct Call {
     /// Of who called, and the body.
     body: Digest,
     /// None while it is being carried out.
-    answer: Option<Answer>,
+    answer: Option<CallAnswer>,
 }
 
 /// What is known of an answer.
-enum Answer {
+enum CallAnswer {
     Kept(StatusCode, HeaderMap, Bytes),
     Withheld(Withheld),
 }
@@ -80,7 +80,7 @@ impl Withheld {
 pub(crate) struct Calls(Mutex<VecDeque<Call>>);
 
 /// What is known of a call.
-enum Known {
+enum KnownCall {
     /// It is new, and now being carried out.
     New,
     /// It is being carried out.
@@ -93,18 +93,18 @@ enum Known {
 }
 
 impl Calls {
-    fn begin(&self, key: &str, path: &str, body: Digest) -> Known {
+    fn begin(&self, key: &str, path: &str, body: Digest) -> KnownCall {
         let mut calls = self.calls();
         if let Some(known) = calls.iter().find(|call| call.key == key) {
             return match &known.answer {
-                _ if known.path != path || known.body != body => Known::Other,
-                None => Known::Running,
-                Some(Answer::Withheld(why)) => Known::Withheld(*why),
-                Some(Answer::Kept(status, headers, bytes)) => {
+                _ if known.path != path || known.body != body => KnownCall::Other,
+                None => KnownCall::Running,
+                Some(CallAnswer::Withheld(why)) => KnownCall::Withheld(*why),
+                Some(CallAnswer::Kept(status, headers, bytes)) => {
                     let mut response = Response::new(Body::from(bytes.clone()));
                     *response.status_mut() = *status;
                     *response.headers_mut() = headers.clone();
-                    Known::Done(response)
+                    KnownCall::Done(response)
                 }
             };
         }
@@ -113,11 +113,11 @@ impl Calls {
         }
         let (key, path) = (key.to_owned(), path.to_owned());
         calls.push_back(Call { key, path, body, answer: None });
-        Known::New
+        KnownCall::New
     }
 
     /// Remembers what a call was answered that was carried out.
-    fn end(&self, key: &str, answer: Answer) {
+    fn end(&self, key: &str, answer: CallAnswer) {
         if let Some(call) = self.calls().iter_mut().find(|call| call.key == key) {
             call.answer = Some(answer);
         }
@@ -155,16 +155,16 @@ pub(super) async fn once(State(app): State<App>, request: Request, next: Next) -
     let path = parts.uri.to_string();
     let caller = parts.extensions.get::<Pass>().map(Pass::whose).unwrap_or_default();
     let digest = Hasher::new("call").field(caller.as_bytes()).field(&body).finish();
-    let calls = &app.api().calls;
+    let calls = &app.api.calls;
     match calls.begin(&key, &path, digest) {
-        Known::New => {}
-        Known::Done(response) => return response,
-        Known::Withheld(why) => return why.refusal(&key).into_response(),
-        Known::Running => {
+        KnownCall::New => {}
+        KnownCall::Done(response) => return response,
+        KnownCall::Withheld(why) => return why.refusal(&key).into_response(),
+        KnownCall::Running => {
             let detail = format!("the call `{key}` is being carried out");
             return Problem::new(Code::Conflict, detail).at(HEADER).with(key).into_response();
         }
-        Known::Other => {
+        KnownCall::Other => {
             let rule = "names another call already: its path, body or key differ";
             return Problem::value(HEADER, rule, key).into_response();
         }
@@ -175,7 +175,7 @@ pub(super) async fn once(State(app): State<App>, request: Request, next: Next) -
     let (name, state) = (key.clone(), app.clone());
     let carried = app.tasks.spawn(async move {
         let response = next.run(request).await;
-        kept(&state.api().calls, &name, response).await
+        kept(&state.api.calls, &name, response).await
     });
     carried.await.unwrap_or_else(|_died| {
         calls.forget(&key);
@@ -191,14 +191,14 @@ async fn kept(calls: &Calls, key: &str, response: Response) -> Response {
     }
     let (parts, body) = response.into_parts();
     let Ok(bytes) = axum::body::to_bytes(body, usize::MAX).await else {
-        calls.end(key, Answer::Withheld(Withheld::Lost));
+        calls.end(key, CallAnswer::Withheld(Withheld::Lost));
         return Problem::new(Code::Failed, "the answer could not be made").into_response();
     };
     let is_secret = parts.headers.get(CACHE_CONTROL).is_some_and(|value| value == "no-store");
     let answer = match bytes.len() {
-        _ if is_secret => Answer::Withheld(Withheld::Secret),
-        size if size > MOST_ANSWER => Answer::Withheld(Withheld::TooLarge(size)),
-        _ => Answer::Kept(parts.status, parts.headers.clone(), bytes.clone()),
+        _ if is_secret => CallAnswer::Withheld(Withheld::Secret),
+        size if size > MOST_ANSWER => CallAnswer::Withheld(Withheld::TooLarge(size)),
+        _ => CallAnswer::Kept(parts.status, parts.headers.clone(), bytes.clone()),
     };
     calls.end(key, answer);
     Response::from_parts(parts, Body::from(bytes))

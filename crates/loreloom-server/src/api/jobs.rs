@@ -151,7 +151,7 @@ async fn one(
 
 fn tell(app: &App, caller: &Caller, job: u64, state: JobState) {
     let happened = Happened::Job { job, state: state.as_str().to_owned() };
-    app.api().events.tell(&caller.tenant, happened);
+    app.events.tell(&caller.tenant, happened);
 }
 
 /// Cancels a job that is not over, also a running one.

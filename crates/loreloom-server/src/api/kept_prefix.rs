@@ -15,7 +15,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::caller::Caller;
-use crate::{app::App, looking_back::LookedAt};
+use crate::{app::App, past_turns::LookedAt};
 
 /// What a prompt kept of the one sent before in its chat.
 #[derive(Debug, Serialize, ToSchema)]
@@ -59,7 +59,7 @@ impl KeptPrefix {
         let Some(before) = sent_before(app, caller, chat, &looked.summary).await? else {
             return Ok(None);
         };
-        let counter = app.counter_of(record.input.as_deref());
+        let counter = app.connections.counter_of(record.input.as_deref());
         let mut memo = TokenMemo::new(counter.as_ref());
         let kept = kept(&before, &record.prompt, &mut memo);
         Ok(Some(Self { kept, estimate: None }))

@@ -53,7 +53,7 @@ const MOST_BYTES: usize = 1 << 20;
 )]
 async fn run_tests(
     State(app): State<App>,
-    caller: Caller,
+    _caller: Caller,
     Json(body): Json<TestsBody>,
 ) -> Result<Json<TestsView>, Problem> {
     if body.yaml.len() > MOST_BYTES {
@@ -62,13 +62,13 @@ async fn run_tests(
     }
     let tests = lore_tests::read(&body.yaml)
         .map_err(|error| Problem::new(Code::WrongValue, error.to_string()).at("yaml"))?;
-    app.take_up(&caller.tenant).await?;
-    let lore = app.stacks.lore();
+    app.sync.take_up().await?;
+    let lore = app.lore.current();
     let other = match &body.patch {
         Some(patch) => Some(patch.over(lore.library_source(), Some("patch"))?),
         None => None,
     };
-    let (live, counter) = (app.live(), app.counter_of(None));
+    let (live, counter) = (app.settings.now(), app.connections.counter_of(None));
     let working = tokio::task::spawn_blocking(move || {
         let other = other.map(|source| (source.compile(), source.rules));
         let (library, rules) =

@@ -19,8 +19,8 @@ use super::{
 use crate::{
     app::App,
     catalog::{self, Subject},
-    frequency::{self, Counting, Frequency},
-    trying,
+    frequency::{self, Frequency, KeyCount},
+    preview,
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -46,7 +46,7 @@ struct Try {
 /// A place in the text.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = TextPlace)]
-struct Place {
+struct TextPlace {
     /// The first byte (UTF-8).
     start: usize,
     /// One past the last byte.
@@ -59,7 +59,7 @@ struct KeyHits {
     /// The key.
     key: String,
     /// Where it is found.
-    places: Vec<Place>,
+    places: Vec<TextPlace>,
 }
 
 /// An entry and which of its keys were found.
@@ -77,7 +77,8 @@ struct EntryHits {
 
 /// What was found.
 #[derive(Debug, Serialize, ToSchema)]
-struct Tried {
+#[schema(as = Tried)]
+struct KeyTrial {
     /// The entries: those asked for, or all of which a key was found.
     items: Vec<EntryHits>,
 }
@@ -90,18 +91,18 @@ const MOST_ENTRIES: usize = 500;
 /// Which keys of which entries are found in a text, and where.
 #[utoipa::path(
     post, path = "/lore/match", tag = "entries", request_body = Try,
-    responses((status = 200, body = Tried))
+    responses((status = 200, body = KeyTrial))
 )]
 async fn try_out(
     State(app): State<App>,
-    caller: Caller,
+    _caller: Caller,
     Json(wanted): Json<Try>,
-) -> Result<Json<Tried>, Problem> {
+) -> Result<Json<KeyTrial>, Problem> {
     if wanted.text.len() > MOST_TEXT {
         let rule = "must have at most 262144 bytes";
         return Err(Problem::value("text", rule, wanted.text.len()));
     }
-    app.take_up(&caller.tenant).await?;
+    app.sync.take_up().await?;
     let working = tokio::task::spawn_blocking(move || tried(&app, &wanted));
     let failed = |error: tokio::task::JoinError| Problem::new(Code::Failed, error.to_string());
     working.await.map_err(failed)?.map(Json)
@@ -109,21 +110,21 @@ async fn try_out(
 
 /// What the user and the character are called, where keys name them.
 fn names(app: &App, user: Option<&str>, character: Option<&str>) -> (String, String) {
-    let live = app.live();
+    let live = app.settings.now();
     let user = user.unwrap_or(&live.defaults.user).to_owned();
     let speaker = live.defaults.speaker.as_ref().map(|speaker| speaker.name.as_str());
     (user, character.or(speaker).unwrap_or_default().to_owned())
 }
 
-fn tried(app: &App, wanted: &Try) -> Result<Tried, Problem> {
-    let lore = app.stacks.lore();
+fn tried(app: &App, wanted: &Try) -> Result<KeyTrial, Problem> {
+    let lore = app.lore.current();
     let rows = catalog::rows(&lore);
     let names = names(app, wanted.user.as_deref(), wanted.character.as_deref());
     let names = (names.0.as_str(), names.1.as_str());
     let (library, rules) = (lore.library(), lore.rules());
     let ids: Vec<EntryId> = match &wanted.entries {
         Some(ids) => ids.clone(),
-        None => trying::touched(library, rules, names, &wanted.text),
+        None => preview::touched(library, rules, names, &wanted.text),
     };
     if ids.len() > MOST_ENTRIES {
         return Err(Problem::value("entries", "must be at most 500", ids.len()));
@@ -141,7 +142,7 @@ fn tried(app: &App, wanted: &Try) -> Result<Tried, Problem> {
             }
             Some(_) | None => entry,
         };
-        let hits = trying::hits(entry, dialect, rules, names, &wanted.text);
+        let hits = preview::hits(entry, dialect, rules, names, &wanted.text);
         items.push(EntryHits {
             entry: entry.id.clone(),
             book: row.book.into(),
@@ -152,12 +153,12 @@ fn tried(app: &App, wanted: &Try) -> Result<Tried, Problem> {
     if wanted.entries.is_none() {
         items.retain(|item| item.keys.iter().any(|key| !key.places.is_empty()));
     }
-    Ok(Tried { items })
+    Ok(KeyTrial { items })
 }
 
 impl KeyHits {
-    fn of(hits: trying::Hits) -> Self {
-        let places = hits.places.into_iter().map(|(start, end)| Place { start, end });
+    fn of(hits: preview::Hits) -> Self {
+        let places = hits.places.into_iter().map(|(start, end)| TextPlace { start, end });
         Self { key: hits.key, places: places.collect() }
     }
 }
@@ -189,15 +190,15 @@ async fn frequency(
     caller: Caller,
     Json(count): Json<Count>,
 ) -> Result<Json<Frequency>, Problem> {
-    app.take_up(&caller.tenant).await?;
+    app.sync.take_up().await?;
     let chats = caller.chats(&app, false).await?;
     let chats: Vec<ChatId> = chats.into_iter().map(|one| one.chat.id).collect();
     let counting = counting(&app, &count)?;
     Ok(Json(counting.look_at(app.store.as_ref(), &caller.tenant, &chats).await?))
 }
 
-fn counting(app: &App, count: &Count) -> Result<Counting, Problem> {
-    let lore = app.stacks.lore();
+fn counting(app: &App, count: &Count) -> Result<KeyCount, Problem> {
+    let lore = app.lore.current();
     let row = catalog::rows(&lore).into_iter().find(|row| *row.id == count.entry);
     let row = row.ok_or_else(|| Problem::missing("entry", count.entry.as_str()))?;
     let Subject::Entry { entry, dialect } = row.subject else {
@@ -207,5 +208,5 @@ fn counting(app: &App, count: &Count) -> Result<Counting, Problem> {
     let draft = count.draft.as_ref().map(|patch| entry_json::patched(entry, patch)).transpose()?;
     let entry = draft.as_ref().unwrap_or(entry);
     let names = names(app, count.user.as_deref(), count.character.as_deref());
-    Ok(Counting::of(entry, dialect, lore.rules(), names, frequency::MOST_TEXT))
+    Ok(KeyCount::of(entry, dialect, lore.rules(), names, frequency::MOST_TEXT))
 }

@@ -465,7 +465,7 @@ pub(super) async fn unchanged<'a>(
     (owner, id): (&Owner, &str),
     seen: &IfMatch,
 ) -> Result<MutexGuard<'a, ()>, Problem> {
-    let alone = app.api().records.lock().await;
+    let alone = app.api.records.lock().await;
     if !seen.is_given() {
         return Ok(alone);
     }

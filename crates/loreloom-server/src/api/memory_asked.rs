@@ -132,7 +132,8 @@ async fn recap(
 /// What can be asked for at once.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum Wanted {
+#[schema(as = Wanted)]
+enum RequestedWork {
     /// The story so far.
     Summary,
     /// The character's history.
@@ -160,7 +161,7 @@ enum Wanted {
 #[serde(deny_unknown_fields)]
 struct NowBody {
     /// What.
-    what: Wanted,
+    what: RequestedWork,
     /// The character's name.
     character: String,
 }
@@ -190,23 +191,23 @@ async fn now(
     let (memory, chat) = (service(&app)?, ChatId(chat));
     caller.chat(&app, &chat).await?;
     let demand = match body.what {
-        Wanted::Summary => Demand::Summary,
-        Wanted::Canon => Demand::Canon,
-        Wanted::Profile => Demand::Profile,
-        Wanted::Check => Demand::Check,
-        Wanted::Repair => Demand::Repair,
-        Wanted::Extract => Demand::Extract,
-        Wanted::LongTerm => Demand::LongTerm,
-        Wanted::Session => Demand::Session,
-        Wanted::Arcs => Demand::Arcs,
-        Wanted::Ledger => Demand::Ledger,
+        RequestedWork::Summary => Demand::Summary,
+        RequestedWork::Canon => Demand::Canon,
+        RequestedWork::Profile => Demand::Profile,
+        RequestedWork::Check => Demand::Check,
+        RequestedWork::Repair => Demand::Repair,
+        RequestedWork::Extract => Demand::Extract,
+        RequestedWork::LongTerm => Demand::LongTerm,
+        RequestedWork::Session => Demand::Session,
+        RequestedWork::Arcs => Demand::Arcs,
+        RequestedWork::Ledger => Demand::Ledger,
     };
     let who = Who::named(&body.character);
     let asked = asked(&app)?;
     let done = memory.demands.run(&caller.tenant, &chat, &who, demand, asked.backend()).await?;
     if let Some(write) = &done.write {
         let happened = Happened::Memory { write: write.to_string() };
-        app.api().events.tell(&caller.tenant, happened);
+        app.events.tell(&caller.tenant, happened);
     }
     let undo = done.write.as_ref().map(undoing::of_memory);
     Ok(Json(NowView { undo, contradictions: done.contradictions }))

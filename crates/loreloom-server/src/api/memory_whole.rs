@@ -175,6 +175,6 @@ async fn catch_up(
     let no_model = || Problem::new(Code::SwitchedOff, "no model is set that could read a chat");
     let job = job.ok_or_else(no_model)?;
     let happened = Happened::Job { job: job.0, state: "waiting".to_owned() };
-    app.api().events.tell(&caller.tenant, happened);
+    app.events.tell(&caller.tenant, happened);
     Ok(Json(Queued { job: job.0 }))
 }

@@ -48,7 +48,7 @@ pub(super) fn wrote(
     id: Option<String>,
 ) -> Json<MemoryWrote> {
     let happened = Happened::Memory { write: write.to_string() };
-    app.api().events.tell(&caller.tenant, happened);
+    app.events.tell(&caller.tenant, happened);
     Json(MemoryWrote { undo: undoing::of_memory(write), id })
 }
 
@@ -128,7 +128,8 @@ async fn edit(
 /// Something to do with a record.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum Deed {
+#[schema(as = Deed)]
+enum MemoryDeed {
     /// Keep it from fading and from being pushed out.
     Pin,
     /// Let it go again.
@@ -145,7 +146,7 @@ struct DeedBody {
     /// Whose it is.
     owner: Owner,
     /// What to do.
-    deed: Deed,
+    deed: MemoryDeed,
     /// For `retire`: from where in a story on. Without it the record is never used, as if it
     /// had never been so.
     from: Option<FromView>,
@@ -178,7 +179,7 @@ async fn act(
     Json(body): Json<DeedBody>,
 ) -> Result<Json<MemoryWrote>, Problem> {
     let (memory, tenant, owner) = (service(&app)?, &caller.tenant, &body.owner);
-    if body.from.is_some() && !matches!(body.deed, Deed::Retire) {
+    if body.from.is_some() && !matches!(body.deed, MemoryDeed::Retire) {
         let detail = "`from` goes with the deed `retire` only";
         return Err(Problem::new(Code::WrongValue, detail).at("from"));
     }
@@ -193,10 +194,10 @@ async fn act(
     let _alone = unchanged(&app, &caller, (owner, &id), &seen).await?;
     let from = body.from.map(|from| Since { chat: from.chat, message: from.message });
     let write = match body.deed {
-        Deed::Pin => memory.edits.pin(tenant, owner, &id, true).await?,
-        Deed::Unpin => memory.edits.pin(tenant, owner, &id, false).await?,
-        Deed::Retire => memory.edits.retire_from(tenant, owner, &id, from.as_ref()).await?,
-        Deed::Restore => memory.edits.restore(tenant, owner, &id).await?,
+        MemoryDeed::Pin => memory.edits.pin(tenant, owner, &id, true).await?,
+        MemoryDeed::Unpin => memory.edits.pin(tenant, owner, &id, false).await?,
+        MemoryDeed::Retire => memory.edits.retire_from(tenant, owner, &id, from.as_ref()).await?,
+        MemoryDeed::Restore => memory.edits.restore(tenant, owner, &id).await?,
     };
     Ok(wrote(&app, &caller, &write, Some(id)))
 }

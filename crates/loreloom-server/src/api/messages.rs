@@ -13,6 +13,7 @@ use loreloom_core::{
     ids::{ChatId, PrefixHash},
 };
 use loreloom_formats::{Limits, chat::import_chat};
+use loreloom_memory::service::Who;
 use loreloom_ports::{Node, Reply, StoreError, TurnId, history::archive};
 use loreloom_recognise::wire::{CHAT_NAMES, is_chat_name};
 use serde::{Deserialize, Serialize};
@@ -26,13 +27,14 @@ use super::{
     problem::{Code, Problem},
     tags::{IfMatch, Tagged},
     undoing,
-    weaving::Said,
+    weaving::StoryMessage,
 };
 use crate::{
     app::App,
     chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
+    chat_metadata::Label,
     events::Happened,
-    labels::Label,
+    turn,
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -70,7 +72,7 @@ async fn wrote(
     let changed = version != before;
     if changed {
         let happened = Happened::Chat { chat: chat.to_string(), version };
-        app.api().events.tell(&caller.tenant, happened);
+        app.events.tell(&caller.tenant, happened);
     }
     let undo = changed.then(|| undoing::of_chat(chat, version));
     Ok(Tagged { tag, body: ChatWrote { undo, node, item: body } })
@@ -86,7 +88,7 @@ struct NewChat {
     title: Option<String>,
     /// What was said so far.
     #[serde(default)]
-    messages: Vec<Said>,
+    messages: Vec<StoryMessage>,
 }
 
 /// Makes a chat. One that is there is refused, never written over.
@@ -109,7 +111,7 @@ async fn create(
     }
     let first = new.messages.first().map(|said| said.content.chars().take(60).collect());
     let title = new.title.or(first).unwrap_or_default();
-    let story = Story::of(chat.clone(), new.messages.iter().map(Said::message));
+    let story = Story::of(chat.clone(), new.messages.iter().map(StoryMessage::message));
     let now = app.clock.now();
     let record = app.store.open_chat(&caller.tenant, &chat, &title, now).await?;
     if !story.items().is_empty() {
@@ -150,7 +152,7 @@ struct NewMessages {
     after: Option<PrefixHash>,
     /// What is said, oldest first.
     #[schema(min_items = 1)]
-    messages: Vec<Said>,
+    messages: Vec<StoryMessage>,
 }
 
 /// Says something: the story goes on, or branches off at an earlier node.
@@ -174,7 +176,7 @@ async fn say(
         let detail = "`messages` must have at least one";
         return Err(Problem::new(Code::WrongValue, detail).at("messages"));
     }
-    let said = new.messages.iter().map(Said::message);
+    let said = new.messages.iter().map(StoryMessage::message);
     retell(&app, &caller, &chat.into(), new.after, &seen, |nodes| {
         Ok(nodes.into_iter().map(|node| node.message).chain(said).collect())
     })
@@ -322,7 +324,7 @@ async fn reply(
     let name = new.name.or_else(|| record.report.facts.speaker.clone());
     let told = app.store.path(&caller.tenant, &chat, record.at).await?;
     let mut story = Story::of(chat.clone(), told.into_iter().map(|node| node.message));
-    let (notes, content) = app.stacks.lore().rules().notebooks.read(&new.content);
+    let (notes, content) = app.lore.current().rules().notebooks.read(&new.content);
     if content.trim().is_empty() {
         return Err(Problem::value("content", "must say something besides notes", new.content));
     }
@@ -333,11 +335,11 @@ async fn reply(
     let reply = Reply { turn, node, created: app.clock.now() };
     app.store.commit_reply(&caller.tenant, &chat, &reply).await?;
     // The reply is stored: told as a failure, it would be sent once more.
-    if let Err(error) = app.note(&story, notes).await {
+    if let Err(error) = turn::note(&app.turns, &story, notes).await {
         tracing::warn!(%error, "the notes were not stored");
     }
-    let user = record.input.as_ref().map(|input| input.user.clone());
-    app.remember_by_name(&story, user, name).await;
+    let who = name.as_deref().map(Who::named).unwrap_or_default();
+    turn::tell_memory(&app.turns, &story, who).await;
     wrote(&app, &caller, &chat, before, item.prefix).await
 }
 
@@ -423,7 +425,7 @@ async fn import(
     };
     let Tagged { tag, body } = chats::view(&app, tenant, &chat).await?;
     let happened = Happened::Chat { chat: chat.to_string(), version: body.version() };
-    app.api().events.tell(tenant, happened);
+    app.events.tell(tenant, happened);
     let ChatCounts { messages, branches, left_out, effects, variables, .. } = counts;
     let format = format.to_owned();
     let body =

@@ -8,7 +8,7 @@ mod batch;
 mod book_writes;
 mod books;
 mod caller;
-mod chat_labels;
+mod chat_metadata;
 mod chats;
 mod connection_writes;
 mod connections;
@@ -16,6 +16,7 @@ mod editing;
 mod entries;
 mod entry_history;
 mod entry_json;
+mod entry_moves;
 mod entry_writes;
 mod extract;
 mod figures;
@@ -25,7 +26,7 @@ mod idempotency;
 mod jobs;
 mod kept_prefix;
 mod keys;
-mod knowing;
+mod knowledge;
 mod lore_patch;
 mod lore_tests;
 mod matching;
@@ -35,10 +36,8 @@ mod memory_whole;
 mod memory_writes;
 mod messages;
 mod model_trial;
-mod moving;
 mod openapi;
 mod paging;
-mod previewing;
 mod problem;
 mod replay;
 mod routing;
@@ -46,6 +45,7 @@ mod settings;
 mod tags;
 mod threads;
 mod turn_figures;
+mod turn_preview;
 mod turns;
 mod undoing;
 mod vaults;
@@ -58,18 +58,13 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::Uri;
-use loreloom_core::units::Timestamp;
 use utoipa_axum::router::OpenApiRouter;
 
 pub(crate) use self::figures::prometheus;
 use self::idempotency::Calls;
 pub use self::openapi::document;
 pub(crate) use self::problem::{Code, Problem};
-use crate::{
-    app::App, catalog::Firings, events::Events, fail_opens::FailOpens, live::LiveSettings,
-    live_features::LiveFeatures, looking_back::LookingBack, metrics::Metrics,
-    own_connections::LiveConnections, replays::Replays, stacks::Changes, timings::Timings,
-};
+use crate::{app::App, catalog::Firings};
 
 /// Where the API is.
 pub(crate) const ROOT: &str = "/api/v1";
@@ -80,27 +75,10 @@ const MOST_BYTES: usize = 32 << 20;
 /// What the API keeps between calls.
 #[derive(Default)]
 pub(crate) struct ApiState {
-    pub(crate) events: Events,
     pub(crate) calls: Calls,
-    pub(crate) changes: Changes,
-    pub(crate) features: LiveFeatures,
-    pub(crate) fail_opens: FailOpens,
     pub(crate) firings: Firings,
-    pub(crate) connections: LiveConnections,
-    pub(crate) live: LiveSettings,
-    pub(crate) looking_back: LookingBack,
-    pub(crate) metrics: Metrics,
-    pub(crate) timings: Timings,
-    pub(crate) replays: Replays,
     /// Held while a record of memory is compared with what a caller has seen, and changed.
     pub(crate) records: tokio::sync::Mutex<()>,
-}
-
-impl ApiState {
-    /// What is kept from a start at that time on.
-    pub(crate) fn since(started: Timestamp) -> Self {
-        Self { events: Events::since(started), ..Self::default() }
-    }
 }
 
 /// Routes of the API with what they say about themselves.
@@ -109,7 +87,7 @@ fn described() -> OpenApiRouter<App> {
         .merge(health::routes())
         .merge(watch::routes())
         .merge(chats::routes())
-        .merge(chat_labels::routes())
+        .merge(chat_metadata::routes())
         .merge(messages::routes())
         .merge(turns::routes())
         .merge(books::routes())
@@ -118,7 +96,7 @@ fn described() -> OpenApiRouter<App> {
         .merge(entry_writes::routes())
         .merge(entry_history::routes())
         .merge(batch::routes())
-        .merge(moving::routes())
+        .merge(entry_moves::routes())
         .merge(matching::routes())
         .merge(settings::routes())
         .merge(weaving::routes())
@@ -135,8 +113,8 @@ fn described() -> OpenApiRouter<App> {
         .merge(keys::routes())
         .merge(vaults::routes())
         .merge(graph::routes())
-        .merge(previewing::routes())
-        .merge(knowing::routes())
+        .merge(turn_preview::routes())
+        .merge(knowledge::routes())
         .merge(model_trial::routes())
         .merge(figures::routes())
         .merge(undoing::routes())
@@ -150,7 +128,7 @@ pub(crate) fn router(app: &App) -> Router<App> {
     let own = own
         .method_not_allowed_fallback(wrong_method)
         .layer(axum::middleware::from_fn_with_state(heedless, tags::heeded))
-        .layer(axum::middleware::from_fn_with_state(app.clone(), chat_labels::there))
+        .layer(axum::middleware::from_fn_with_state(app.clone(), chat_metadata::there))
         .layer(axum::middleware::from_fn(tags::not_modified))
         .layer(axum::middleware::from_fn_with_state(app.clone(), idempotency::once))
         .layer(axum::middleware::from_fn_with_state(app.clone(), figures::count))

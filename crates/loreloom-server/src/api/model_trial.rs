@@ -67,7 +67,7 @@ async fn trial(
     _admin: Admin,
     Json(body): Json<TrialBody>,
 ) -> Result<Json<TrialView>, Problem> {
-    let connections = app.connections();
+    let connections = app.connections.now();
     let connection = match &body.connection {
         Some(name) => {
             let named = connections.named(name);

@@ -12,7 +12,9 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::{bookcase::BookcaseError, chat_import::ChatImportError, stacks::StacksError};
+use crate::{
+    chat_import::ChatImportError, lore_service::LoreServiceError, stored_books::StoredBooksError,
+};
 
 /// The kinds of problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -289,21 +291,21 @@ impl From<StoreError> for Problem {
     }
 }
 
-impl From<BookcaseError> for Problem {
-    fn from(error: BookcaseError) -> Self {
+impl From<StoredBooksError> for Problem {
+    fn from(error: StoredBooksError) -> Self {
         match error {
-            BookcaseError::NoBook { id } => Self::missing("book", id.as_str()),
-            BookcaseError::Store(error) => error.into(),
+            StoredBooksError::NoBook { id } => Self::missing("book", id.as_str()),
+            StoredBooksError::Store(error) => error.into(),
         }
     }
 }
 
-impl From<StacksError> for Problem {
-    fn from(error: StacksError) -> Self {
+impl From<LoreServiceError> for Problem {
+    fn from(error: LoreServiceError) -> Self {
         match error {
-            StacksError::Lore(error) => Self::new(Code::Conflict, error.to_string()),
-            StacksError::Store(error) => error.into(),
-            StacksError::Embed(error) => Self::failed(&error),
+            LoreServiceError::Lore(error) => Self::new(Code::Conflict, error.to_string()),
+            LoreServiceError::Store(error) => error.into(),
+            LoreServiceError::Embed(error) => Self::failed(&error),
         }
     }
 }

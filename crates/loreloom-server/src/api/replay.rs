@@ -70,7 +70,7 @@ async fn begin(
     caller: Caller,
     Json(body): Json<ReplayBody>,
 ) -> Result<Response, Problem> {
-    app.take_up(&caller.tenant).await?;
+    app.sync.take_up().await?;
     let known = caller.chats(&app, false).await?;
     let known: Vec<ChatId> = known.into_iter().map(|one| one.chat.id).collect();
     let chats = match body.chats {
@@ -84,12 +84,12 @@ async fn begin(
     };
     let with = match &body.patch {
         Some(patch) => {
-            let source = patch.over(app.stacks.lore().library_source(), Some("patch"))?;
+            let source = patch.over(app.lore.current().library_source(), Some("patch"))?;
             Comparison::NowAnd(Arc::new(source))
         }
         None => Comparison::ThenAndNow,
     };
-    let run = app.replay(&caller.tenant, chats, with);
+    let run = app.replays.start(&caller.tenant, chats, with);
     Ok((StatusCode::ACCEPTED, Json(RunView::of(&run))).into_response())
 }
 
@@ -103,12 +103,12 @@ struct RunsView {
 /// The last runs, newest first.
 #[utoipa::path(get, path = "/replay", tag = "replay", responses((status = 200, body = RunsView)))]
 async fn list(State(app): State<App>, caller: Caller) -> Json<RunsView> {
-    let runs = app.api().replays.all(&caller.tenant);
+    let runs = app.replays.runs.all(&caller.tenant);
     Json(RunsView { items: runs.iter().map(|run| RunView::of(run)).collect() })
 }
 
 pub(super) fn run(app: &App, caller: &Caller, id: u64) -> Result<Arc<Replaying>, Problem> {
-    let found = app.api().replays.find(&caller.tenant, id);
+    let found = app.replays.runs.find(&caller.tenant, id);
     found.ok_or_else(|| Problem::missing("run", &id.to_string()))
 }
 

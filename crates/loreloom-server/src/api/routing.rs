@@ -67,11 +67,11 @@ struct RoutesView {
 }
 
 async fn view(app: &App, caller: &Caller) -> Result<Tagged<RoutesView>, Problem> {
-    app.take_up(&caller.tenant).await?;
+    app.sync.take_up().await?;
     let revision = app.store.revision(&caller.tenant).await?;
     let KeptRouting { routing: set, problem } =
         Routing::read(app.store.as_ref(), &caller.tenant).await?;
-    let (connections, now) = (app.connections(), app.features_now(&set.features));
+    let (connections, now) = (app.connections.now(), app.features.now(&set.features));
     let routes = connections.all_routes().map(|(models, connection, set)| RouteView {
         models: models.to_owned(),
         connection: connection.clone(),
@@ -146,7 +146,7 @@ fn checked(app: &App, own: &[OwnConnection], routing: &Routing) -> Result<(), Pr
         let rule = format!("must have at most {MOST} routes");
         return Err(Problem::value("routes", &rule, routing.routes.len()));
     }
-    let connections = app.connections();
+    let connections = app.connections.now();
     for (number, route) in routing.routes.iter().enumerate() {
         let at = |field: &str| format!("routes[{number}].{field}");
         if !(1..=200).contains(&route.models.chars().count()) {
@@ -181,8 +181,8 @@ async fn put(
     seen: IfMatch,
     Json(routing): Json<Routing>,
 ) -> Result<Tagged<Wrote<RoutesView>>, Problem> {
-    app.take_up(&caller.tenant).await?;
-    app.take_up_connections().await?;
+    app.sync.take_up().await?;
+    app.connections.take_up().await?;
     let at = app.store.revision(&caller.tenant).await?;
     seen.check(&view(&app, &caller).await?.tag)?;
     let own = OwnConnection::all(app.store.as_ref(), &caller.tenant).await?;
@@ -191,7 +191,7 @@ async fn put(
     let revision = app.store.change(&caller.tenant, &[change], Some(at), now).await?;
     let editing = Editing { app: &app, tenant: &caller.tenant };
     let done = editing.done(at, revision, ()).await?;
-    app.take_up_connections().await?;
+    app.connections.take_up().await?;
     let Tagged { tag, body } = view(&app, &caller).await?;
     Ok(Tagged { tag, body: done.with(body) })
 }

@@ -19,7 +19,7 @@ use super::{
     problem::Problem,
     tags::{IfMatch, Tagged},
 };
-use crate::{app::App, bookcase::Bookcase, live::Overrides};
+use crate::{app::App, runtime_settings::Overrides, stored_books::StoredBooks};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(show)).routes(routes!(change))
@@ -150,11 +150,11 @@ struct SettingsPatch {
 }
 
 async fn view(app: &App, caller: &Caller) -> Result<Tagged<SettingsView>, Problem> {
-    app.take_up(&caller.tenant).await?;
+    app.sync.take_up().await?;
     let desk = app.store.as_ref();
     let (set, _) = Overrides::read(desk, &caller.tenant).await?;
-    let contents = Bookcase { desk, tenant: &caller.tenant }.contents().await?;
-    let live = app.live();
+    let contents = StoredBooks { desk, tenant: &caller.tenant }.contents().await?;
+    let live = app.settings.now();
     let deadline = live.weaving.deadline.as_millis();
     let own = app.memory.as_ref().map(|memory| &memory.options.settings);
     let memory = own.map(|own| live.slots.over(own));
@@ -172,9 +172,9 @@ async fn view(app: &App, caller: &Caller) -> Result<Tagged<SettingsView>, Proble
             memory_cap: memory.as_ref().and_then(|memory| memory.inject_cap).map(|cap| cap.0),
             memory_unified: memory.is_some_and(|memory| memory.unified_injection),
         },
-        rules: app.stacks.lore().rules().clone(),
+        rules: app.lore.current().rules().clone(),
         rules_set: contents.rules.is_some(),
-        tokenizer: app.counter_of(None).name().to_owned(),
+        tokenizer: app.connections.counter_of(None).name().to_owned(),
         memory: app.memory.is_some(),
     };
     Ok(Tagged { tag: body.revision.to_string(), body })
@@ -264,8 +264,8 @@ async fn change(
     let mut changes = vec![overrides.change()?];
     if patch.reset_rules || !patch.rules.is_empty() {
         let set = contents.rules.as_ref().filter(|_| !patch.reset_rules);
-        let rules = patched_rules(set, app.stacks.own_rules(), patch.rules)?;
-        changes.push(Bookcase::rules_change(rules.as_ref())?);
+        let rules = patched_rules(set, app.lore.own_rules(), patch.rules)?;
+        changes.push(StoredBooks::rules_change(rules.as_ref())?);
     }
     let (at, now) = (contents.revision, app.clock.now());
     let revision = app.store.change(&caller.tenant, &changes, Some(at), now).await?;

@@ -134,7 +134,7 @@ pub(super) struct Looking {
 impl Looking {
     /// What is known of a chat.
     pub(super) async fn at(app: &App, caller: &Caller, chat: &ChatId) -> Result<Self, StoreError> {
-        let connections = app.connections();
+        let connections = app.connections.now();
         let mut prices = connections.all().iter().filter_map(|one| one.prices.as_ref());
         let nodes = if prices.any(|prices| prices.output.is_some()) {
             app.store.tree(&caller.tenant, chat).await?
@@ -142,7 +142,7 @@ impl Looking {
             Vec::new()
         };
         let replies = nodes.into_iter().map(|node| (node.prefix, node.message.text)).collect();
-        let timings = app.api().timings.of(&caller.tenant, chat);
+        let timings = app.figures.timings.of(&caller.tenant, chat);
         Ok(Self { app: app.clone(), timings, replies })
     }
 
@@ -153,7 +153,7 @@ impl Looking {
         record: &TurnRecord,
         before: Option<&[PromptMessage]>,
     ) -> TurnFigures {
-        let counter = self.app.counter_of(record.input.as_deref());
+        let counter = self.app.connections.counter_of(record.input.as_deref());
         let (prompt, spans) = (&record.prompt, &record.report.spans);
         let map = PromptMap::of(prompt, spans, before, |_: &_| String::new(), counter.as_ref());
         let unchanged = map.unchanged.map(|unchanged| unchanged.tokens);
@@ -188,7 +188,7 @@ impl Looking {
         if record.prompt.is_empty() {
             return None;
         }
-        let connection = self.app.connection_of(record.input.as_deref())?;
+        let connection = self.app.connections.of_turn(record.input.as_deref())?;
         let prices = connection.prices.as_ref()?;
         let billed = billed(prices, record);
         let prompt = billed.unwrap_or_else(|| prices.of_prompt(tokens, unchanged.unwrap_or(0)));

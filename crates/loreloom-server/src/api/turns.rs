@@ -33,7 +33,7 @@ use super::{
     threads::{Thread, threads},
     turn_figures::Took,
 };
-use crate::{app::App, looking_back::LookedAt, prompt_map::PromptMap};
+use crate::{app::App, past_turns::LookedAt, prompt_map::PromptMap};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -124,7 +124,7 @@ impl Counts {
         let mut counts = Self::default();
         for verdict in verdicts {
             *match verdict.class() {
-                VerdictClass::Decision => &mut counts.woven,
+                VerdictClass::Woven => &mut counts.woven,
                 VerdictClass::Lingering => &mut counts.lingering,
                 VerdictClass::Cut => &mut counts.cut,
                 VerdictClass::Near => &mut counts.near,
@@ -148,7 +148,7 @@ async fn one(
     Path((chat, turn)): Path<(String, u64)>,
 ) -> Result<Tagged<TurnView>, Problem> {
     let chat = ChatId(chat);
-    let looked = app.look_at(&caller.tenant, &chat, TurnId(turn)).await?;
+    let looked = app.past.look_at(&caller.tenant, &chat, TurnId(turn)).await?;
     let reply = match looked.summary.reply {
         Some(node) => app.store.path(&caller.tenant, &chat, node).await?.pop(),
         None => None,
@@ -156,7 +156,7 @@ async fn one(
     let cache = KeptPrefix::of(&app, &caller, &chat, &looked).await?;
     let report = looked.report();
     let differences = looked.differences();
-    let timings = app.api().timings.of(&caller.tenant, &chat).into_iter();
+    let timings = app.figures.timings.of(&caller.tenant, &chat).into_iter();
     let view = TurnView {
         cast: cast(&looked.past.path, report),
         took: timings.rev().find(|(of, _)| of.0 == turn).map(|(_, timing)| Took::of(timing)),
@@ -199,7 +199,7 @@ async fn prompt(
     Path((chat, turn)): Path<(String, u64)>,
 ) -> Result<Tagged<PromptMap>, Problem> {
     let chat = ChatId(chat);
-    let looked = app.look_at(&caller.tenant, &chat, TurnId(turn)).await?;
+    let looked = app.past.look_at(&caller.tenant, &chat, TurnId(turn)).await?;
     let before = turn_before(&app, &caller, &chat, &looked.past.record).await?;
     let titles = |source: &Provenance| match source {
         Provenance::Lore { entry, .. } => looked.title(entry),
@@ -208,7 +208,7 @@ async fn prompt(
     };
     let (prompt, spans) = (&looked.past.record.prompt, &looked.past.record.report.spans);
     let before = before.as_ref().map(|before| before.prompt.as_slice());
-    let counter = app.counter_of(looked.past.record.input.as_deref());
+    let counter = app.connections.counter_of(looked.past.record.input.as_deref());
     let map = PromptMap::of(prompt, spans, before, titles, counter.as_ref());
     Ok(Tagged { tag: tag(&looked), body: map })
 }
@@ -322,7 +322,7 @@ async fn verdicts(
     Path((chat, turn)): Path<(String, u64)>,
     Query(params): Query<VerdictsParams>,
 ) -> Result<Tagged<VerdictsView>, Problem> {
-    let looked = app.look_at(&caller.tenant, &chat.into(), TurnId(turn)).await?;
+    let looked = app.past.look_at(&caller.tenant, &chat.into(), TurnId(turn)).await?;
     let wanted = params.v.as_deref().map(classes).transpose()?;
     let text = params.q.as_deref().map(str::to_lowercase);
     let fits = |verdict: &&Verdict| {
@@ -348,7 +348,7 @@ async fn verdicts(
 /// Nearest to firing first; what is in the prompt comes last.
 fn order(verdict: &Verdict) -> (u8, u8, String, String) {
     let there = match verdict.class() {
-        VerdictClass::Decision => 2,
+        VerdictClass::Woven => 2,
         VerdictClass::Lingering => 1,
         VerdictClass::Cut | VerdictClass::Near | VerdictClass::Rule | VerdictClass::NoMatch => 0,
     };
@@ -407,7 +407,7 @@ async fn proof(
     caller: Caller,
     Path((chat, turn, entry)): Path<(String, u64, String)>,
 ) -> Result<Tagged<Proof>, Problem> {
-    let looked = app.look_at(&caller.tenant, &chat.into(), TurnId(turn)).await?;
+    let looked = app.past.look_at(&caller.tenant, &chat.into(), TurnId(turn)).await?;
     let entry = EntryId(entry);
     let found = looked.verdicts().iter().find(|verdict| verdict.entry == entry);
     let verdict = found.ok_or_else(|| Problem::missing("entry", entry.as_str()))?;
@@ -432,8 +432,8 @@ async fn proof(
         text,
         spans: spans.collect(),
     };
-    if proof.verdict.class != VerdictClass::Decision {
-        let fix = app.explain_past(std::sync::Arc::clone(&looked), entry).await;
+    if proof.verdict.class != VerdictClass::Woven {
+        let fix = app.past.explain(std::sync::Arc::clone(&looked), entry).await;
         proof.fix = fix.map(|fix| FixView {
             words: fix.changes.iter().map(explain::words).collect(),
             changes: fix.changes,
@@ -474,8 +474,8 @@ async fn diff(
 ) -> Result<Json<TurnsDiff>, Problem> {
     let chat = ChatId(chat);
     let (from, to) = (TurnId(turn), TurnId(other));
-    let first = app.look_at(&caller.tenant, &chat, from).await?;
-    let second = app.look_at(&caller.tenant, &chat, to).await?;
+    let first = app.past.look_at(&caller.tenant, &chat, from).await?;
+    let second = app.past.look_at(&caller.tenant, &chat, to).await?;
     let (old, new) = (&first.past.record, &second.past.record);
     let lines = |record: &TurnRecord| [TurnLine::of(0, &as_stored(record))];
     let shared = old.prompt.iter().zip(&new.prompt).take_while(|(old, new)| old == new).count();
@@ -518,7 +518,7 @@ async fn raw(
     caller: Caller,
     Path((chat, turn)): Path<(String, u64)>,
 ) -> Result<Tagged<RawTurn>, Problem> {
-    let looked = app.look_at(&caller.tenant, &chat.into(), TurnId(turn)).await?;
+    let looked = app.past.look_at(&caller.tenant, &chat.into(), TurnId(turn)).await?;
     let record = serde_json::to_value(&looked.past.record).unwrap_or_default();
     let record = record.as_object().cloned().unwrap_or_default().into_iter().collect();
     let created = looked.summary.created;

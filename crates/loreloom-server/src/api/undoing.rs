@@ -34,13 +34,13 @@ pub(super) fn of_memory(write: &MemoryWriteId) -> String {
 }
 
 /// What an undo names.
-enum Write {
+enum UndoTarget {
     Desk(u64),
     Chat(ChatId, WriteId),
     Memory(MemoryWriteId),
 }
 
-impl Write {
+impl UndoTarget {
     fn parse(undo: &str) -> Option<Self> {
         let (kind, rest) = undo.split_once('.')?;
         match kind {
@@ -57,7 +57,8 @@ impl Write {
 
 /// A write to take back.
 #[derive(Debug, Deserialize, ToSchema)]
-struct Undo {
+#[schema(as = Undo)]
+struct UndoBody {
     /// The `undo` that the write was answered with.
     #[schema(pattern = r"^(desk\.\d+|memory\.[0-9a-f]+|chat\.\d+\..+)$")]
     undo: String,
@@ -72,38 +73,39 @@ struct Undone {
 
 /// Takes a write back. What it answers with does the write again.
 #[utoipa::path(
-    post, path = "/undo", tag = "system", request_body = Undo,
+    post, path = "/undo", tag = "system", request_body = UndoBody,
     responses((status = 200, body = Undone))
 )]
 async fn undo(
     State(app): State<App>,
     caller: Caller,
-    Json(Undo { undo }): Json<Undo>,
+    Json(UndoBody { undo }): Json<UndoBody>,
 ) -> Result<Json<Undone>, Problem> {
     let rule = "must be the `undo` of a write";
-    let write = Write::parse(&undo).ok_or_else(|| Problem::value("undo", rule, undo.as_str()))?;
+    let write =
+        UndoTarget::parse(&undo).ok_or_else(|| Problem::value("undo", rule, undo.as_str()))?;
     let now = app.clock.now();
     let undo = match write {
-        Write::Desk(revision) => {
+        UndoTarget::Desk(revision) => {
             if administers(&app, &caller, revision).await? {
                 caller.must_administer()?;
             }
             let made = app.store.undo(&caller.tenant, revision, now).await?;
-            app.take_up(&caller.tenant).await?;
+            app.sync.take_up().await?;
             undo_of(made)
         }
-        Write::Chat(chat, write) => {
+        UndoTarget::Chat(chat, write) => {
             let record = app.store.take_back(&caller.tenant, &chat, write, now).await?;
             let version = record.version;
             let happened = Happened::Chat { chat: chat.to_string(), version };
-            app.api().events.tell(&caller.tenant, happened);
+            app.events.tell(&caller.tenant, happened);
             of_chat(&chat, version)
         }
-        Write::Memory(write) => {
+        UndoTarget::Memory(write) => {
             let memory = app.memory.as_ref().ok_or_else(no_memory)?;
             let made = memory.edits.undo(&caller.tenant, &write).await?;
             let happened = Happened::Memory { write: made.to_string() };
-            app.api().events.tell(&caller.tenant, happened);
+            app.events.tell(&caller.tenant, happened);
             of_memory(&made)
         }
     };

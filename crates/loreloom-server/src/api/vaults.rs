@@ -81,7 +81,7 @@ impl VaultView {
 
 /// The vaults as a caller sees them. The notes of a large one take a while to count, once.
 async fn view(app: &App, caller: &Caller) -> Result<VaultsView, Problem> {
-    let (lore, counter) = (app.stacks.lore(), app.counter_of(None));
+    let (lore, counter) = (app.lore.current(), app.connections.counter_of(None));
     let counting = tokio::task::spawn_blocking(move || {
         let Some(vault) = lore.library().vault() else { return Vec::new() };
         let counted = |note: &Arc<Note>| {
@@ -93,8 +93,8 @@ async fn view(app: &App, caller: &Caller) -> Result<VaultsView, Problem> {
     let failed = |error: tokio::task::JoinError| Problem::new(Code::Failed, error.to_string());
     let counted: Vec<(String, Tokens)> = counting.await.map_err(failed)?;
     let administers = caller.must_administer().is_ok();
-    let open = app.stacks.vault_keeper().map(|keeper| keeper.open()).unwrap_or_default();
-    let sources = app.stacks.vault_keeper().filter(|_| administers);
+    let open = app.lore.vault_keeper().map(|keeper| keeper.open()).unwrap_or_default();
+    let sources = app.lore.vault_keeper().filter(|_| administers);
     let sources = sources.map(|keeper| keeper.sources()).unwrap_or_default();
     let mut items: Vec<VaultView> = open
         .into_iter()
@@ -132,7 +132,7 @@ fn keeper(app: &App) -> Result<&dyn VaultKeeper, Problem> {
         let detail = "vaults cannot be registered with this server, or not by this tenant";
         Problem::new(Code::SwitchedOff, detail)
     };
-    app.stacks.vault_keeper().map(AsRef::as_ref).ok_or_else(none)
+    app.lore.vault_keeper().map(AsRef::as_ref).ok_or_else(none)
 }
 
 /// A vault to take up: a folder, or the address of Obsidian's Local REST API.
@@ -231,7 +231,7 @@ async fn register(
         Ok(wrote) => Ok((StatusCode::CREATED, wrote).into_response()),
         Err(problem) => {
             // What nobody wrote down is not to stay open.
-            app.take_up_vaults().await?;
+            app.sync.take_up_vaults().await?;
             Err(problem)
         }
     }
@@ -269,7 +269,7 @@ async fn changed(
     let revision = app.store.change(&caller.tenant, &[change], Some(before), now).await?;
     let editing = Editing { app, tenant: &caller.tenant };
     let done = editing.done(before, revision, ()).await?;
-    app.take_up_vaults().await?;
+    app.sync.take_up_vaults().await?;
     Ok(Json(done.with(view(app, caller).await?)))
 }
 
@@ -292,15 +292,15 @@ struct LintView {
 
 /// What is known of the vaults besides their notes.
 fn setup(app: &App) -> Setup {
-    let lore = app.stacks.lore();
+    let lore = app.lore.current();
     let selects = lore.rules().vault.selection.is_some();
     let has = |title: &str| {
         let title = title.to_lowercase();
         lore.library_source().notes.iter().any(|note| note.title.to_lowercase() == title)
     };
-    let choosing = app.choosing.as_ref().filter(|one| selects && one.is_employed());
+    let choosing = app.turns.choosing.as_ref().filter(|one| selects && one.is_employed());
     Setup {
-        sources: app.stacks.vault_keeper().map(|keeper| keeper.sources()).unwrap_or_default(),
+        sources: app.lore.vault_keeper().map(|keeper| keeper.sources()).unwrap_or_default(),
         selector: match choosing {
             Some(_) => Selecting::Model,
             None if selects => Selecting::Nobody,
@@ -315,8 +315,8 @@ fn setup(app: &App) -> Setup {
 /// should be, a selecting model that is missing, and what it asked for in vain.
 #[utoipa::path(get, path = "/lint", tag = "entries", responses((status = 200, body = LintView)))]
 async fn lint(State(app): State<App>, caller: Caller) -> Result<Json<LintView>, Problem> {
-    app.take_up(&caller.tenant).await?;
-    let lore = app.stacks.lore();
+    app.sync.take_up().await?;
+    let lore = app.lore.current();
     let mut items = catalog::lint(&lore);
     // Where notes come from, and who chooses them, is the administrator's.
     if caller.must_administer().is_ok() {

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     app::App,
-    events::{Event, Watching},
+    events::{ApiEvent, Watching},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -56,7 +56,7 @@ const LONGEST: u64 = 600;
         EventsParams,
         ("Last-Event-ID" = Option<u64>, Header, description = "The last event the caller has seen")
     ),
-    responses((status = 200, body = Event, content_type = "text/event-stream"))
+    responses((status = 200, body = ApiEvent, content_type = "text/event-stream"))
 )]
 async fn events(
     State(app): State<App>,
@@ -83,8 +83,8 @@ async fn events(
     if let Some(seconds) = params.seconds.filter(|seconds| !(1..=LONGEST).contains(seconds)) {
         return Err(Problem::value("seconds", "must be from 1 to 600", seconds));
     }
-    let watching = app.api().events.watch(&caller.tenant, after);
-    let hello = Frame::default().comment(format!("at {}", app.api().events.last()));
+    let watching = app.events.watch(&caller.tenant, after);
+    let hello = Frame::default().comment(format!("at {}", app.events.last()));
     let stopping = app.stopping.clone();
     let frames = stream::iter([Ok(hello)])
         .chain(frames(app, watching, caller.tenant))
@@ -108,12 +108,12 @@ fn frames(
     tenant: TenantId,
 ) -> impl Stream<Item = Result<Frame, Infallible>> + Send {
     stream::unfold((app, watching, tenant), |(app, mut watching, tenant)| async move {
-        let event = watching.next(&app.api().events, &tenant).await?;
+        let event = watching.next(&app.events, &tenant).await?;
         Some((Ok(frame(&event)), (app, watching, tenant)))
     })
 }
 
-fn frame(event: &Event) -> Frame {
+fn frame(event: &ApiEvent) -> Frame {
     let frame = Frame::default().id(event.id.to_string());
     frame.json_data(event).unwrap_or_else(|_| Frame::default().comment("an event without a form"))
 }

@@ -1,17 +1,14 @@
 //! Weaving for front ends that build their own prompt.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use loreloom_core::{
-    assemble::Layout,
     chat::{GenerationType, Message, Path, Role},
     ids::{ChatId, PrefixHash},
     place::{Injection, Place},
     prompt::PromptMessage,
     report::{BudgetUse, Warning},
     state::StoryState,
-    turn::{Speaker, StoryContext},
+    turn::{Speaker, StoryContext, TurnInput},
     units::Tokens,
 };
 use loreloom_ports::{StoreError, TurnId};
@@ -32,13 +29,10 @@ use super::{
 };
 use crate::{
     app::App,
-    caching::{Placed, Placement},
-    choosing::Waiting,
-    connections::Line,
-    deciding::{Decided, Wish},
-    labels::Label,
+    chat_metadata::Label,
+    connections::ModelRoute,
     prompt_map::PromptMap,
-    story::{Names, Sent, Sewn},
+    turn::{self, Deadline, DecidedTurn, PlacedTurn, TurnStory, Turns, recall},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -47,7 +41,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// A message of a story.
 #[derive(Debug, Deserialize, ToSchema)]
-pub(super) struct Said {
+#[schema(as = Said)]
+pub(super) struct StoryMessage {
     /// Who speaks.
     pub(super) role: Role,
     /// The speaker's name.
@@ -56,7 +51,7 @@ pub(super) struct Said {
     pub(super) content: String,
 }
 
-impl Said {
+impl StoryMessage {
     pub(super) fn message(&self) -> Message {
         Message::new(self.role, self.name.as_deref(), self.content.as_str())
     }
@@ -77,9 +72,9 @@ struct WeaveBody {
     tip: Option<PrefixHash>,
     /// What is said after that.
     #[serde(default)]
-    messages: Vec<Said>,
+    messages: Vec<StoryMessage>,
     /// The prompt to sew the lore into; without it the story's own messages.
-    prompt: Option<Vec<Said>>,
+    prompt: Option<Vec<StoryMessage>>,
     /// The model it is for: chooses connection and tokenizer.
     model: Option<String>,
     /// The user's name.
@@ -107,7 +102,8 @@ fn yes() -> bool {
 
 /// Texts of one place and role, joined.
 #[derive(Debug, Serialize, ToSchema)]
-struct Slot {
+#[schema(as = Slot)]
+struct PlacedSlot {
     /// Where they go.
     place: Place,
     /// The role they are told in.
@@ -128,7 +124,7 @@ struct WovenView {
     /// The story's node that was woven for.
     node: PrefixHash,
     /// The texts by place and role.
-    slots: Vec<Slot>,
+    slots: Vec<PlacedSlot>,
     /// What was woven in, carried on or cut.
     threads: Vec<Thread>,
     /// How the pools used their budgets.
@@ -154,60 +150,59 @@ async fn weave(
     caller: Caller,
     Json(body): Json<WeaveBody>,
 ) -> Result<Json<WovenView>, Problem> {
-    app.take_up(&caller.tenant).await?;
-    let path = Arc::new(told(&app, &caller, &body).await?);
+    app.sync.take_up().await?;
+    let path = told(&app, &caller, &body).await?;
     let state = state_before(&app, &caller, &path).await?;
-    let live = app.live();
-    let speaker = match body.character.as_deref() {
-        Some(name) => Some(Speaker::named(name)),
-        None => live.defaults.speaker.clone(),
-    };
-    let user = body.user.clone().unwrap_or_else(|| live.defaults.user.clone());
-    let speaks = speaker.as_ref().map(|speaker| speaker.name.clone());
-    let names = Names { user, speaker: speaks, card: Arc::default() };
-    let connections = app.connections();
+    let (live, connections) = (app.settings.now(), app.connections.now());
     let connection = connections.of(body.model.as_deref());
-    let line = app.line(connection, body.model.as_deref());
-    let wish = Box::new(Wish {
-        transcribed: None,
-        path: Arc::clone(&path),
-        state,
-        speaker,
-        names,
+    let line = app.connections.line(connection, body.model.as_deref());
+    let story = TurnStory::new(&app.turns, path, state, StoryContext::default());
+    // A preview is made at every key that is pressed: no model is asked for it.
+    let story = Box::new(TurnStory { preview: body.dry_run, ..story });
+    let input = TurnInput {
         generation: body.generation,
         context: body.context.map_or(line.context, Tokens),
         seed: body.seed.unwrap_or(live.defaults.seed),
-        group: body.group.clone(),
-        stated: StoryContext::default(),
-        text: false,
-        is_story: true,
-        // A preview is made at every key that is pressed: no model is asked for it.
-        asks: !body.dry_run,
-        seen_from: 0,
-        left_at: None,
-    });
-    let (deciding, runtime, over) = (app.clone(), tokio::runtime::Handle::current(), line.clone());
-    let waiting = Waiting::new(&live.weaving.room);
-    let deciding = async move { deciding.decide_on(wish, &over, &waiting).await };
-    let working = tokio::task::spawn_blocking(move || runtime.block_on(deciding));
-    let failed = |error: tokio::task::JoinError| Problem::new(Code::Failed, error.to_string());
-    let mut decided = working.await.map_err(failed)?;
-    drop(path);
-    let prompt: Vec<PromptMessage> = match &body.prompt {
-        Some(prompt) => prompt.iter().map(Said::prompt).collect(),
-        None => {
-            decided.path().items().iter().filter(|item| item.message.is_seen()).map(sent).collect()
-        }
+        user: body.user.unwrap_or_else(|| live.defaults.user.clone()),
+        speaker: body.character.map(Speaker::named).or_else(|| live.defaults.speaker.clone()),
+        group: body.group,
+        ..TurnInput::default()
     };
-    let (injections, sent) = sewn(&mut decided, &live.weaving.placement, prompt, line);
-    let mut view = WovenView::of(&app, &decided, &injections, &sent);
+    let input = story.complete(input, app.clock.now(), None);
+    let turn = decided(&app.turns, story, input, line).await?;
+    let seen = turn.story.path.items().iter().filter(|item| item.message.is_seen());
+    let prompt: Vec<PromptMessage> = match &body.prompt {
+        Some(prompt) => prompt.iter().map(StoryMessage::prompt).collect(),
+        None => seen.map(sent).collect(),
+    };
+    let layout = layout_of(&prompt, turn.line.connection.strict_roles);
+    let placed = PlacedTurn::new(turn, &live.weaving.placement, prompt, layout);
+    let mut view = WovenView::of(&app, &placed);
     if !body.dry_run {
-        let chat = decided.path().chat().clone();
-        let committed = app.commit(decided, sent, &[]).await?;
-        view.turn = Some(committed.turn());
-        view.undo = Some(undoing::of_chat(&chat, committed.version()));
+        let stored = turn::commit(&app.turns, placed, &[]).await?;
+        view.turn = Some(stored.turn);
+        view.undo = Some(undoing::of_chat(&view.chat, stored.version));
     }
     Ok(Json(view))
+}
+
+/// Decides a turn on a blocking thread.
+async fn decided(
+    turns: &Turns,
+    story: Box<TurnStory>,
+    input: Box<TurnInput>,
+    line: ModelRoute,
+) -> Result<Box<DecidedTurn>, Problem> {
+    let (turns, runtime) = (turns.clone(), tokio::runtime::Handle::current());
+    let deciding = async move {
+        let deadline = Deadline::new(&turns.settings.now().weaving);
+        let recall = recall::start(&turns, &story, &input, &line);
+        let mut turn = turn::decide(&turns, story, input, line, &deadline).await;
+        recall::finish(&turns, recall, &mut turn).await;
+        turn
+    };
+    let working = tokio::task::spawn_blocking(move || runtime.block_on(deciding));
+    working.await.map_err(|error| Problem::new(Code::Failed, error.to_string()))
 }
 
 fn sent(item: &loreloom_core::chat::PathItem) -> PromptMessage {
@@ -233,7 +228,7 @@ async fn told(app: &App, caller: &Caller, body: &WeaveBody) -> Result<Path, Prob
     }
     Label::read(app.store.as_ref(), &caller.tenant, &chat).await?.show_all(&mut nodes);
     let stored = nodes.into_iter().map(|node| node.message);
-    let path = Path::of(chat, stored.chain(body.messages.iter().map(Said::message)));
+    let path = Path::of(chat, stored.chain(body.messages.iter().map(StoryMessage::message)));
     if path.items().is_empty() {
         let detail = "a turn needs a story: name a chat that is there, or give `messages`";
         return Err(Problem::new(Code::WrongValue, detail).at("messages"));
@@ -253,21 +248,22 @@ async fn state_before(app: &App, caller: &Caller, path: &Path) -> Result<StorySt
 }
 
 impl WovenView {
-    fn of(app: &App, decided: &Decided, injections: &[Injection], sent: &Sent) -> Self {
-        let titles = |source: &_| app.source_title(source);
-        let counter = sent.line.counter.as_ref();
-        let map = PromptMap::of(&sent.prompt, &sent.spans, None, titles, counter);
-        let lore = app.stacks.lore();
+    fn of(app: &App, placed: &PlacedTurn) -> Self {
+        let (turn, injections) = (&placed.turn, placed.injections());
+        let (report, sent) = (&turn.decision.report, placed.assembled());
+        let titles = |source: &_| app.lore.source_title(source);
+        let counter = turn.line.counter.as_ref();
+        let lore = app.lore.current();
         let vault = lore.library().vault();
         let is_note = |id: &_| vault.is_some_and(|vault| vault.find(id).is_some());
         Self {
-            chat: decided.path().chat().clone(),
-            node: decided.path().prefix(),
+            chat: turn.story.path.chat().clone(),
+            node: turn.story.path.prefix(),
             slots: slots(injections),
-            threads: of_report(injections, &decided.woven.report, is_note),
-            budgets: decided.woven.report.budgets.clone(),
-            warnings: decided.woven.report.warnings.clone(),
-            prompt: map,
+            threads: of_report(injections, report, is_note),
+            budgets: report.budgets.clone(),
+            warnings: report.warnings.clone(),
+            prompt: PromptMap::of(&sent.messages, &sent.spans, None, titles, counter),
             turn: None,
             undo: None,
         }
@@ -275,18 +271,18 @@ impl WovenView {
 }
 
 /// Texts that stand together, in the order they were decided in.
-fn slots(injections: &[Injection]) -> Vec<Slot> {
-    let mut slots: Vec<Slot> = Vec::new();
+fn slots(injections: &[Injection]) -> Vec<PlacedSlot> {
+    let mut slots: Vec<PlacedSlot> = Vec::new();
     for injection in injections {
         let is_same =
-            |slot: &&mut Slot| slot.place == injection.place && slot.role == injection.role;
+            |slot: &&mut PlacedSlot| slot.place == injection.place && slot.role == injection.role;
         let text = injection.text.as_str();
         if let Some(slot) = slots.iter_mut().find(is_same) {
             slot.text = format!("{}\n{text}", slot.text);
             slot.tokens = slot.tokens.saturating_add(injection.tokens);
             slot.injections.push(injection.clone());
         } else {
-            slots.push(Slot {
+            slots.push(PlacedSlot {
                 place: injection.place.clone(),
                 role: injection.role,
                 text: text.to_owned(),
@@ -296,20 +292,4 @@ fn slots(injections: &[Injection]) -> Vec<Slot> {
         }
     }
     slots
-}
-
-/// The texts in their places, and the prompt with them as it is stored with the turn.
-fn sewn(
-    decided: &mut Decided,
-    placement: &Placement,
-    prompt: Vec<PromptMessage>,
-    line: Line,
-) -> (Vec<Injection>, Sent) {
-    let wrap = decided.lore.rules().wrap.clone();
-    let layout = Layout { wrap, ..layout_of(&prompt, line.connection.strict_roles) };
-    // The prompt may hold less of the story than there is: then the oldest are missing.
-    let Placed { injections, moving } = decided.place(placement, 0, &prompt, &layout);
-    let plan = layout.plan(&prompt, &injections);
-    let injections = injections.into_owned();
-    (injections, Sewn { prompt, layout, plan, moving, line }.sent())
 }

@@ -5,8 +5,8 @@
 
 use std::cmp::Ordering;
 
-use super::{FiresBy, Known, Row, findings};
-use crate::bookcase::Maker;
+use super::{CatalogFacts, FiresBy, Row, findings};
+use crate::stored_books::Maker;
 
 /// A filter.
 #[derive(Debug, Default, PartialEq)]
@@ -65,7 +65,7 @@ impl Filter {
     }
 
     /// Whether a row fits.
-    pub(crate) fn fits(&self, row: &Row<'_>, known: &Known) -> bool {
+    pub(crate) fn fits(&self, row: &Row<'_>, known: &CatalogFacts) -> bool {
         self.0.iter().all(|(negated, term)| term.fits(row, known) != *negated)
     }
 
@@ -140,7 +140,7 @@ impl Term {
         })
     }
 
-    fn fits(&self, row: &Row<'_>, known: &Known) -> bool {
+    fn fits(&self, row: &Row<'_>, known: &CatalogFacts) -> bool {
         let fires = || known.fires(row.id);
         let has = |text: &str, wanted: &str| text.to_lowercase().contains(wanted);
         match self {
@@ -243,7 +243,7 @@ impl Order {
     }
 
     /// A row's place in this order: a number, a text, and its place among all.
-    pub(crate) fn key(self, row: &Row<'_>, known: &Known) -> (i64, String, i64) {
+    pub(crate) fn key(self, row: &Row<'_>, known: &CatalogFacts) -> (i64, String, i64) {
         let at = i64::try_from(row.at).unwrap_or(i64::MAX);
         #[expect(clippy::cast_possible_truncation, reason = "orders are far below 2^53")]
         let number = match self.column {

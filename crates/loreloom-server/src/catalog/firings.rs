@@ -64,7 +64,7 @@ impl Counted {
     fn add(&mut self, verdicts: &[Verdict]) {
         for verdict in verdicts {
             let (fired, cut) = match verdict.class() {
-                VerdictClass::Decision => (1, 0),
+                VerdictClass::Woven => (1, 0),
                 VerdictClass::Cut => (0, 1),
                 VerdictClass::Lingering
                 | VerdictClass::Near

@@ -14,10 +14,10 @@ use loreloom_ports::StoreError;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Filter, Fires, changes, findings, makers};
-use crate::{app::App, bookcase::Maker, lore::Lore};
+use crate::{app::App, lore::Lore, stored_books::Maker};
 
 /// What is known of entries.
-pub(crate) struct Known {
+pub(crate) struct CatalogFacts {
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(super) firings: FxHashMap<EntryId, Fires>,
     pub(super) codes: findings::CodesOf,
@@ -28,7 +28,7 @@ pub(crate) struct Known {
     pub(super) books: FxHashSet<String>,
 }
 
-impl Known {
+impl CatalogFacts {
     /// Gathers what a filter asks for.
     pub(crate) async fn gather(
         app: &App,
@@ -36,7 +36,7 @@ impl Known {
         lore: &Lore,
         filter: &Filter,
     ) -> Result<Self, StoreError> {
-        let firings = app.api().firings.count(app.store.as_ref(), tenant).await?;
+        let firings = app.api.firings.count(app.store.as_ref(), tenant).await?;
         let codes =
             if filter.asks_for_findings() { findings::codes(lore) } else { FxHashMap::default() };
         let (mut changed, now) = (FxHashMap::default(), app.clock.now());
@@ -55,7 +55,14 @@ impl Known {
         } else {
             FxHashSet::default()
         };
-        Ok(Self { counter: app.counter_of(None), firings, codes, changed, makers, books })
+        Ok(Self {
+            counter: app.connections.counter_of(None),
+            firings,
+            codes,
+            changed,
+            makers,
+            books,
+        })
     }
 
     /// How often an entry fired.

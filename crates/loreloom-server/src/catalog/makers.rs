@@ -17,8 +17,8 @@ use serde_json::Value;
 
 use super::version_of;
 use crate::{
-    bookcase::{BOOKS, Maker},
     lore::Lore,
+    stored_books::{BOOKS, Maker},
 };
 
 /// Revisions are read so many at a time.
@@ -26,7 +26,7 @@ const PAGE: u32 = 500;
 
 /// What a book was at a time: its version, and who made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stage {
+struct MakerStage {
     version: BookVersion,
     by: Option<Maker>,
 }
@@ -36,9 +36,9 @@ pub(crate) fn maker(shelved: Option<&Value>) -> Option<Maker> {
     Maker::deserialize(&shelved?["by"]).ok()
 }
 
-fn stage(shelved: Option<&Value>) -> Option<Stage> {
+fn stage(shelved: Option<&Value>) -> Option<MakerStage> {
     let version = shelved?["version"].as_str()?.parse().ok()?;
-    Some(Stage { version, by: maker(shelved) })
+    Some(MakerStage { version, by: maker(shelved) })
 }
 
 /// The makers of these books' entries; of some nothing was recorded.
@@ -53,7 +53,7 @@ pub(crate) async fn of(
         let Some(stages) = stages.get(&book.id) else { continue };
         let turns = turns(stages);
         let mut open: Vec<&Entry> = book.entries.iter().collect();
-        for (at, Stage { by, .. }) in turns.iter().enumerate().rev() {
+        for (at, MakerStage { by, .. }) in turns.iter().enumerate().rev() {
             if open.is_empty() {
                 break;
             }
@@ -86,7 +86,7 @@ fn compared<'book>(
 async fn stages(
     store: &dyn Store,
     tenant: &TenantId,
-) -> Result<FxHashMap<BookId, Vec<Option<Stage>>>, StoreError> {
+) -> Result<FxHashMap<BookId, Vec<Option<MakerStage>>>, StoreError> {
     let (mut books, mut last) = (FxHashMap::<BookId, Vec<_>>::default(), None);
     loop {
         let revisions = store.revisions(tenant, last, PAGE).await?;
@@ -111,8 +111,8 @@ async fn stages(
 
 /// The stages that led to the last one, one for each time that the maker changed: what was
 /// undone, or came before a book was taken out for good, led nowhere.
-fn turns(stages: &[Option<Stage>]) -> Vec<Stage> {
-    let mut led: Vec<Option<Stage>> = Vec::new();
+fn turns(stages: &[Option<MakerStage>]) -> Vec<MakerStage> {
+    let mut led: Vec<Option<MakerStage>> = Vec::new();
     for stage in stages {
         if let Some(at) = led.iter().position(|one| one == stage) {
             led.truncate(at);
@@ -120,7 +120,7 @@ fn turns(stages: &[Option<Stage>]) -> Vec<Stage> {
         led.push(*stage);
     }
     let there = led.iter().rposition(Option::is_none).map_or(0, |gone| gone + 1);
-    let mut turns: Vec<Stage> = Vec::new();
+    let mut turns: Vec<MakerStage> = Vec::new();
     for stage in led.into_iter().skip(there).flatten() {
         match turns.last_mut() {
             Some(last) if last.by == stage.by => *last = stage,
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn what_was_undone_led_nowhere_and_versions_of_one_maker_are_one() {
         let version = |number: u8| -> BookVersion { BookVersion(Digest([number; 16])) };
-        let read = |text: &str| -> Vec<Option<Stage>> {
+        let read = |text: &str| -> Vec<Option<MakerStage>> {
             let stage = |word: &str| {
                 let (by, number) = (word.as_bytes()[0], word.as_bytes().get(1)?);
                 let by = match by {
@@ -147,7 +147,7 @@ mod tests {
                     b'i' => Some(Maker::Import),
                     _ => None,
                 };
-                Some(Stage { version: version(*number), by })
+                Some(MakerStage { version: version(*number), by })
             };
             text.split_whitespace().map(stage).collect()
         };
@@ -168,7 +168,7 @@ mod tests {
             ("i1 h2 - i3", "i3"),
             ("i1 h2 - h2", "i1 h2"),
         ] {
-            let expected: Vec<Stage> = read(expected).into_iter().flatten().collect();
+            let expected: Vec<MakerStage> = read(expected).into_iter().flatten().collect();
             assert_eq!(turns(&read(stages)), expected, "{stages}");
         }
     }

@@ -26,7 +26,7 @@ pub(crate) use self::{
     filter::{Filter, Order},
     findings::{LintFinding, lint},
     firings::{Fires, Firings},
-    known::Known,
+    known::CatalogFacts,
     makers::maker,
 };
 use crate::lore::Lore;

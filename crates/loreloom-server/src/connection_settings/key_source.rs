@@ -65,10 +65,10 @@ impl Serialize for KeySource {
 
 impl<'de> Deserialize<'de> for KeySource {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let written = Written::deserialize(deserializer)?;
+        let written = WrittenKeySource::deserialize(deserializer)?;
         let source = match &written {
-            Written::Text(text) => Self::parse(text),
-            Written::Other(_) => None,
+            WrittenKeySource::Text(text) => Self::parse(text),
+            WrittenKeySource::Other(_) => None,
         };
         source.ok_or_else(|| de::Error::custom(NO_SOURCE))
     }
@@ -77,7 +77,7 @@ impl<'de> Deserialize<'de> for KeySource {
 /// A value whose errors must not repeat it.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written<'a> {
+enum WrittenKeySource<'a> {
     Text(Cow<'a, str>),
     Other(de::IgnoredAny),
 }

@@ -23,12 +23,12 @@ const PUSHES: usize = 40;
 
 /// A place in the picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Place {
+pub(super) struct Point {
     pub(super) x: f64,
     pub(super) y: f64,
 }
 
-impl Place {
+impl Point {
     /// A place on the unit disc that follows from a name.
     fn of(name: &str) -> Self {
         let digest = Hasher::new("graph place").field(name.as_bytes()).finish();
@@ -54,7 +54,7 @@ impl Place {
 }
 
 /// The places of nodes around the first one: `distances` are their steps from it.
-pub(super) fn around(ids: &[&str], distances: &[usize], ties: &[Tie]) -> Vec<Place> {
+pub(super) fn around(ids: &[&str], distances: &[usize], ties: &[Tie]) -> Vec<Point> {
     let mut ring = vec![0_usize; distances.iter().max().map_or(1, |most| most + 1)];
     for distance in distances {
         ring[*distance] += 1;
@@ -66,13 +66,13 @@ pub(super) fn around(ids: &[&str], distances: &[usize], ties: &[Tie]) -> Vec<Pla
         let before: f64 = radii[distance - 1];
         radii.push((before + 1.5 * APART).max(room));
     }
-    let homes: Vec<Place> = ids
+    let homes: Vec<Point> = ids
         .iter()
         .zip(distances)
         .map(|(id, distance)| {
-            let home = Place::of(id);
+            let home = Point::of(id);
             let turn = home.y.atan2(home.x);
-            Place::at(turn, radii[*distance])
+            Point::at(turn, radii[*distance])
         })
         .collect();
     let mut places = pulled(&homes, ties);
@@ -80,16 +80,16 @@ pub(super) fn around(ids: &[&str], distances: &[usize], ties: &[Tie]) -> Vec<Pla
     for (place, distance) in places.iter_mut().zip(distances) {
         let length = place.length();
         *place = if length > 0.0 {
-            Place::default().plus(*place, radii[*distance] / length)
+            Point::default().plus(*place, radii[*distance] / length)
         } else {
-            Place::default()
+            Point::default()
         };
     }
     pushed(places, &vec![APART / 2.0; ids.len()], distances.iter().position(|one| *one == 0))
 }
 
 /// The places of nodes on the map of all; `communities` has a node of each one's community.
-pub(super) fn map(ids: &[&str], communities: &[&str], ties: &[Tie]) -> Vec<Place> {
+pub(super) fn map(ids: &[&str], communities: &[&str], ties: &[Tie]) -> Vec<Point> {
     let mut names: Vec<&str> = communities.to_vec();
     names.sort_unstable();
     names.dedup();
@@ -101,18 +101,18 @@ pub(super) fn map(ids: &[&str], communities: &[&str], ties: &[Tie]) -> Vec<Place
     }
     let radii: Vec<f64> = sizes.iter().map(|size| exact(*size).sqrt() * APART * 0.75).collect();
     let whole = exact(ids.len()).sqrt() * APART;
-    let homes: Vec<Place> =
-        names.iter().map(|name| Place::default().plus(Place::of(name), whole)).collect();
+    let homes: Vec<Point> =
+        names.iter().map(|name| Point::default().plus(Point::of(name), whole)).collect();
     let between: Vec<Tie> = ties
         .iter()
         .map(|&(from, to, weight)| (of[from], of[to], weight))
         .filter(|(from, to, _)| from != to)
         .collect();
     let centres = pushed(pulled(&homes, &between), &radii, None);
-    let homes: Vec<Place> = ids
+    let homes: Vec<Point> = ids
         .iter()
         .zip(&of)
-        .map(|(id, community)| centres[*community].plus(Place::of(id), radii[*community]))
+        .map(|(id, community)| centres[*community].plus(Point::of(id), radii[*community]))
         .collect();
     let inside: Vec<Tie> =
         ties.iter().copied().filter(|(from, to, _)| of[*from] == of[*to]).collect();
@@ -120,10 +120,10 @@ pub(super) fn map(ids: &[&str], communities: &[&str], ties: &[Tie]) -> Vec<Place
 }
 
 /// Each place drawn from its home towards the mean of its neighbours.
-fn pulled(homes: &[Place], ties: &[Tie]) -> Vec<Place> {
+fn pulled(homes: &[Point], ties: &[Tie]) -> Vec<Point> {
     let mut places = homes.to_vec();
     for _ in 0..PULLS {
-        let mut sums = vec![(Place::default(), 0.0); homes.len()];
+        let mut sums = vec![(Point::default(), 0.0); homes.len()];
         for &(from, to, weight) in ties {
             for (at, other) in [(from, to), (to, from)] {
                 let (sum, all) = &mut sums[at];
@@ -133,8 +133,8 @@ fn pulled(homes: &[Place], ties: &[Tie]) -> Vec<Place> {
         }
         for ((place, home), (sum, all)) in places.iter_mut().zip(homes).zip(sums) {
             if all > 0.0 {
-                let mean = Place::default().plus(sum, 1.0 / all);
-                *place = Place::default().plus(*home, 1.0 - PULL).plus(mean, PULL);
+                let mean = Point::default().plus(sum, 1.0 / all);
+                *place = Point::default().plus(*home, 1.0 - PULL).plus(mean, PULL);
             }
         }
     }
@@ -142,9 +142,9 @@ fn pulled(homes: &[Place], ties: &[Tie]) -> Vec<Place> {
 }
 
 /// Discs that overlap pushed apart; the one at `held` stays.
-fn pushed(mut places: Vec<Place>, radii: &[f64], held: Option<usize>) -> Vec<Place> {
+fn pushed(mut places: Vec<Point>, radii: &[f64], held: Option<usize>) -> Vec<Point> {
     for _ in 0..PUSHES {
-        let mut moves = vec![Place::default(); places.len()];
+        let mut moves = vec![Point::default(); places.len()];
         let mut is_still = true;
         for one in 0..places.len() {
             for other in one + 1..places.len() {
@@ -160,9 +160,9 @@ fn pushed(mut places: Vec<Place>, radii: &[f64], held: Option<usize>) -> Vec<Pla
                 is_still = false;
                 // Two on one spot part in some direction, each time the same.
                 let way = if length > 0.0 {
-                    Place::default().plus(apart, 1.0 / length)
+                    Point::default().plus(apart, 1.0 / length)
                 } else {
-                    Place::at(exact(one) + 2.4 * exact(other), 1.0)
+                    Point::at(exact(one) + 2.4 * exact(other), 1.0)
                 };
                 let by = (room - length) / 2.0;
                 moves[one] = moves[one].plus(way, by);
@@ -212,7 +212,7 @@ mod tests {
         list.iter().map(String::as_str).collect()
     }
 
-    fn least_distance(places: &[Place]) -> f64 {
+    fn least_distance(places: &[Point]) -> f64 {
         let pairs = places.iter().enumerate();
         let apart = pairs.flat_map(|(at, one)| {
             places[at + 1..].iter().map(move |other| one.plus(*other, -1.0).length())
@@ -220,7 +220,7 @@ mod tests {
         apart.fold(f64::MAX, f64::min)
     }
 
-    fn moved(before: &[Place], after: &[Place]) -> Vec<f64> {
+    fn moved(before: &[Point], after: &[Point]) -> Vec<f64> {
         let pairs = before.iter().zip(after);
         pairs.map(|(one, other)| one.plus(*other, -1.0).length()).collect()
     }
@@ -239,7 +239,7 @@ mod tests {
         let places = map(&texts(&ids), &texts(&communities), &ties);
         let centre = |of: usize| {
             let members = &places[of * 12..of * 12 + 12];
-            members.iter().fold(Place::default(), |sum, one| sum.plus(*one, 1.0 / 12.0))
+            members.iter().fold(Point::default(), |sum, one| sum.plus(*one, 1.0 / 12.0))
         };
         for of in 0..4 {
             for place in &places[of * 12..of * 12 + 12] {
@@ -273,7 +273,7 @@ mod tests {
         let mut ties: Vec<Tie> = (1..7).map(|at| (0, at, 1.0)).collect();
         ties.extend((7..20).map(|at| (at, 1 + at % 6, 2.0)));
         let before = around(&texts(&ids), &distances, &ties);
-        assert_eq!(before[0], Place::default());
+        assert_eq!(before[0], Point::default());
         for (place, distance) in before.iter().zip(&distances) {
             let far = place.length() / APART;
             let ring = [0.0..0.1, 0.9..2.2, 2.2..4.5][*distance].clone();

@@ -15,7 +15,7 @@ use loreloom_ports::{StoreError, StoryStore, TurnSummary};
 
 /// A chat to be run.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct StoryRun {
     /// The chat.
     pub chat: ChatId,
     /// What happens in it.
@@ -24,7 +24,7 @@ pub struct Run {
     pub library: Option<LibrarySource>,
 }
 
-impl Run {
+impl StoryRun {
     /// Reads a stored chat. `unknown` makes the input of a turn that was not stored,
     /// from its speaker.
     pub async fn of_stored(

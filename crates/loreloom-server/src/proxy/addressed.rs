@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::body::with_model;
-use crate::connections::{Connection, Connections};
+use crate::{
+    connections::{Connection, Connections},
+    turn::with_model,
+};
 
 /// The connection that a body names, and the body as that connection's server knows it: only
 /// the model's name differs.

@@ -1,28 +1,28 @@
-//! Headers: what Loreloom is told and tells, and what does not pass.
+//! Our own headers, and the headers that do not pass.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{AUTHORIZATION, COOKIE, SET_COOKIE},
 };
 
-/// `off` passes a request on as it is.
-pub(super) const WEAVE: &str = "x-loreloom-weave";
+/// `off` passes a request on unchanged.
+pub(crate) const WEAVE: &str = "x-loreloom-weave";
 /// Whether a value of [`WEAVE`] says so.
-pub(super) fn is_off(value: &HeaderValue) -> bool {
+pub(crate) fn is_off(value: &HeaderValue) -> bool {
     value.as_bytes().eq_ignore_ascii_case(b"off")
 }
 
-/// The chat: named by the front end, and told back.
-pub(super) const CHAT: HeaderName = HeaderName::from_static("x-loreloom-chat");
-/// The kind of generation: named by the front end, and told back.
-pub(super) const TYPE: HeaderName = HeaderName::from_static("x-loreloom-type");
+/// The chat: named by the front end, and returned.
+pub(crate) const CHAT: HeaderName = HeaderName::from_static("x-loreloom-chat");
+/// The kind of generation: named by the front end, and returned.
+pub(crate) const TYPE: HeaderName = HeaderName::from_static("x-loreloom-type");
 /// Why a request was passed on without lore, or what is wrong with it.
-pub(super) const WARNING: HeaderName = HeaderName::from_static("x-loreloom-warning");
+pub(crate) const WARNING: HeaderName = HeaderName::from_static("x-loreloom-warning");
 /// How many texts were woven in.
-pub(super) const WOVEN: HeaderName = HeaderName::from_static("x-loreloom-woven");
+pub(crate) const WOVEN: HeaderName = HeaderName::from_static("x-loreloom-woven");
 
 /// The connection: named by the front end.
-pub(super) const CONNECTION: &str = "x-loreloom-connection";
+pub(crate) const CONNECTION: &str = "x-loreloom-connection";
 
 /// What Loreloom's own headers begin with.
 const OWN: &str = "x-loreloom-";
@@ -39,13 +39,13 @@ pub(crate) fn without_keys(headers: &mut HeaderMap) {
 }
 
 /// Leaves out what is meant for Loreloom, and what browsers send to its address.
-pub(super) fn to_upstream(headers: &mut HeaderMap) {
+pub(crate) fn to_upstream(headers: &mut HeaderMap) {
     headers.remove(COOKIE);
     remove_beginning(headers, OWN);
 }
 
 /// Leaves out what an upstream must not decide at Loreloom's address.
-pub(super) fn to_front_end(headers: &mut HeaderMap) {
+pub(crate) fn to_front_end(headers: &mut HeaderMap) {
     headers.remove(SET_COOKIE);
     remove_beginning(headers, "access-control-");
     remove_beginning(headers, OWN);
@@ -60,7 +60,7 @@ fn remove_beginning(headers: &mut HeaderMap, prefix: &str) {
 }
 
 /// Adds a header if its value can be one.
-pub(super) fn tell(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+pub(crate) fn tell(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     let safe: String = value.chars().filter(|letter| !letter.is_control()).collect();
     if let Ok(value) = HeaderValue::try_from(safe) {
         headers.insert(name, value);

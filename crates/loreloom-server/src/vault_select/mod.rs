@@ -98,11 +98,11 @@ pub struct Selector {
     rules: AskRules,
     breaker: Arc<Breaker>,
     unmet: Arc<Unmet>,
-    last: Mutex<Option<Answer>>,
+    last: Mutex<Option<LastAnswer>>,
 }
 
 #[derive(Debug)]
-struct Answer {
+struct LastAnswer {
     /// The manifest of all it could choose from.
     manifest: String,
     titles: Vec<String>,
@@ -111,7 +111,7 @@ struct Answer {
 }
 
 /// The notes of a turn as they are shown to the model.
-struct Shown {
+struct ShownNotes {
     notes: Vec<Note>,
     manifest: Manifest,
     chat: Vec<String>,
@@ -157,7 +157,8 @@ impl Selector {
                 self.breaker.succeeded();
                 let titles = shown.notes.into_iter().map(|note| note.title).collect();
                 let (manifest, chat) = (shown.manifest.text, shown.chat);
-                *self.last() = Some(Answer { manifest, titles, chat, choices: choices.clone() });
+                *self.last() =
+                    Some(LastAnswer { manifest, titles, chat, choices: choices.clone() });
                 Selection::Chosen(choices)
             }
             Ok(Err(Failure { reason, counts })) => {
@@ -173,14 +174,14 @@ impl Selector {
         }
     }
 
-    fn show(&self, turn: Occurrence<'_>) -> Shown {
+    fn show(&self, turn: Occurrence<'_>) -> ShownNotes {
         let counted = |pick: &Pick| Note {
             tokens: turn.vault.tokens(pick.ix, turn.counter),
             ..turn.vault.note(pick.ix).clone()
         };
         let notes: Vec<Note> = turn.candidates.iter().map(counted).collect();
         let hidden = turn.using.rules.quirks.hidden_use_depth;
-        Shown {
+        ShownNotes {
             manifest: self.manifest(turn, notes.iter()),
             chat: turn.lines.with_roles(self.rules.depth, hidden),
             notes,
@@ -236,7 +237,11 @@ impl Selector {
 
     /// The answer before, if it still holds. What the model itself said last is no reason to
     /// ask again.
-    fn kept(&self, turn: Occurrence<'_>, shown: &Shown) -> Option<(Vec<NoteChoice>, StillHolds)> {
+    fn kept(
+        &self,
+        turn: Occurrence<'_>,
+        shown: &ShownNotes,
+    ) -> Option<(Vec<NoteChoice>, StillHolds)> {
         let last = self.last();
         let last = last.as_ref()?;
         let from_all = turn.using.selection.is_some_and(|rules| rules.from == SelectFrom::Vault);
@@ -263,7 +268,7 @@ impl Selector {
         &self,
         model: &dyn ChatModel,
         turn: Occurrence<'_>,
-        shown: &Shown,
+        shown: &ShownNotes,
     ) -> Result<Vec<NoteChoice>, Failure> {
         let mut open: Vec<&Note> = shown.notes.iter().collect();
         let mut narrowed = None;
@@ -315,7 +320,7 @@ impl Selector {
         }
     }
 
-    fn last(&self) -> MutexGuard<'_, Option<Answer>> {
+    fn last(&self) -> MutexGuard<'_, Option<LastAnswer>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

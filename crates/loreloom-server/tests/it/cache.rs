@@ -12,7 +12,7 @@ use loreloom_core::{
 };
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
 use loreloom_ports::{StoryStore as _, TurnRecord};
-use loreloom_server::{Connections, Placement, Prices, Weaving};
+use loreloom_server::{Connections, LorePlacement, Prices, Weaving};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ fn book() -> Book {
     book
 }
 
-async fn served(model: &ModelServer, placement: Placement, provider: &str) -> Loreloom {
+async fn served(model: &ModelServer, placement: LorePlacement, provider: &str) -> Loreloom {
     let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
     let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
     let mut connection = connection("model", upstream, Arc::new(ByteEstimate));
@@ -127,12 +127,12 @@ async fn records(loreloom: &Loreloom) -> Vec<TurnRecord> {
 #[tokio::test]
 async fn a_hundred_turns_keep_nine_tenths_of_every_prompt_and_each_turn_says_so() {
     let model = storyteller();
-    let stable = Placement::Stable(StableSettings::default());
+    let stable = LorePlacement::Stable(StableSettings::default());
     let loreloom = served(&model, stable, "openai").await;
     let sent = tell(&loreloom, &model, 100).await;
     let stable = share(&sent);
     let other = storyteller();
-    let front_end = served(&other, Placement::FrontEnd, "openai").await;
+    let front_end = served(&other, LorePlacement::FrontEnd, "openai").await;
     let placed = share(&tell(&front_end, &other, 40).await);
     println!("kept: stable {stable:.3}, front end's order {placed:.3}");
     assert!(stable >= 0.9, "{stable}");
@@ -160,13 +160,13 @@ async fn a_hundred_turns_keep_nine_tenths_of_every_prompt_and_each_turn_says_so(
 #[tokio::test]
 async fn a_stored_turn_is_placed_again_to_the_byte() {
     let model = storyteller();
-    let loreloom = served(&model, Placement::Stable(StableSettings::default()), "openai").await;
+    let loreloom = served(&model, LorePlacement::Stable(StableSettings::default()), "openai").await;
     tell(&loreloom, &model, 20).await;
     let tenant = TenantId::local();
     let chat = loreloom.store.chats(&tenant).await.unwrap().remove(0).chat;
     let nodes = loreloom.store.path(&tenant, &chat.id, chat.tip).await.unwrap();
     let messages: Vec<_> = nodes.into_iter().map(|node| node.message).collect();
-    let lore = loreloom.app.stacks.lore();
+    let lore = loreloom.app.lore.current();
     for (turn, record) in records(&loreloom).await.into_iter().enumerate() {
         let input = record.input.as_deref().unwrap();
         let path = input.path(chat.id.clone(), messages[..=turn * 2].to_vec());
@@ -202,9 +202,9 @@ async fn a_stored_turn_is_placed_again_to_the_byte() {
 #[tokio::test]
 async fn breakpoints_are_set_only_for_the_provider_that_needs_them() {
     for (provider, placement, expected) in [
-        ("anthropic", Placement::Stable(StableSettings::default()), true),
-        ("anthropic", Placement::FrontEnd, false),
-        ("openai", Placement::Stable(StableSettings::default()), false),
+        ("anthropic", LorePlacement::Stable(StableSettings::default()), true),
+        ("anthropic", LorePlacement::FrontEnd, false),
+        ("openai", LorePlacement::Stable(StableSettings::default()), false),
     ] {
         let model = storyteller();
         let loreloom = served(&model, placement.clone(), provider).await;
@@ -239,7 +239,7 @@ async fn breakpoints_are_set_only_for_the_provider_that_needs_them() {
 #[tokio::test]
 async fn lore_that_lingers_says_so_wherever_it_is_looked_for() {
     let model = storyteller();
-    let loreloom = served(&model, Placement::Stable(StableSettings::default()), "openai").await;
+    let loreloom = served(&model, LorePlacement::Stable(StableSettings::default()), "openai").await;
     let sent = tell(&loreloom, &model, 9).await;
     let get = async |path: &str| -> Value {
         let url = loreloom.url(&format!("/api/v1/chats/story/turns/{path}"));

@@ -49,7 +49,7 @@ async fn start(teller: &ModelServer, chooser: &ModelServer, selection: Selection
     };
     let loreloom = Loreloom::start(teller, setup).await;
     let notes = vec![note("Bell", "gong"), note("Tower", "tower")];
-    loreloom.app.stacks.set_notes(notes).await.unwrap();
+    loreloom.app.lore.set_notes(notes).await.unwrap();
     loreloom
 }
 

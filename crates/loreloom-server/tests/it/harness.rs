@@ -29,8 +29,8 @@ use loreloom_memory::{
 };
 use loreloom_ports::{ChatModel, Clock, Embedder, Node, Store, StoryStore, Upstream};
 use loreloom_server::{
-    Access, App, AppParts, Choosing, Connection, ConnectionKind, Connections, Defaults, Limits,
-    Notices, Prices, Recogniser, SentLog, Stacks, Weaving, serve,
+    Access, App, AppParts, Choosing, Connection, ConnectionKind, Connections, Defaults,
+    LoreService, Notices, Prices, ServerLimits, Weaving, serve,
 };
 use loreloom_store::InMemoryStore;
 use loreloom_testkit::model_server::ModelServer;
@@ -84,7 +84,7 @@ pub(crate) struct Setup {
     /// What the tokens of the one model cost.
     pub(crate) prices: Option<Prices>,
     pub(crate) access: Access,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ServerLimits,
     /// Another book than the one with the bell.
     pub(crate) lore: Option<Book>,
     /// What is told of chats.
@@ -113,7 +113,7 @@ impl Default for Setup {
             connections: None,
             prices: None,
             access: Access::default(),
-            limits: Limits::default(),
+            limits: ServerLimits::default(),
             lore: None,
             contexts: std::collections::BTreeMap::new(),
             choosing: None,
@@ -155,7 +155,7 @@ impl Loreloom {
             .then(|| remembering(&store, options, notes_model.map(|(_, profile)| profile)));
         let app = App::new(AppParts {
             tenant: TenantId::local(),
-            stacks,
+            lore: stacks,
             store: Arc::clone(&store) as Arc<dyn Store>,
             choosing,
             noting,
@@ -175,8 +175,6 @@ impl Loreloom {
             weaving,
             access: Arc::new(access),
             limits,
-            recogniser: Recogniser::default(),
-            sent: SentLog::default(),
             notices: Notices::default(),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
@@ -226,10 +224,12 @@ async fn stacks(
     book: Book,
     rules: Rules,
     embedder: Option<(Arc<dyn Embedder>, Duration)>,
-) -> Stacks {
+) -> LoreService {
     let books = [everywhere(book)];
-    let Some((one, patience)) = embedder else { return Stacks::new(books, rules, None).unwrap() };
-    let stacks = Stacks::new(books, rules, Some(one)).unwrap().waiting(patience);
+    let Some((one, patience)) = embedder else {
+        return LoreService::new(books, rules, None).unwrap();
+    };
+    let stacks = LoreService::new(books, rules, Some(one)).unwrap().waiting(patience);
     stacks.prepare().await.unwrap();
     stacks
 }
@@ -291,7 +291,7 @@ fn remembering(
         embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
         embedder: Some(Arc::new(StaticEmbedder::embedded())),
     };
-    Arc::new(MemoryServices::new(ports, Options { model, ..options }))
+    Arc::new(MemoryServices::new(&ports, Options { model, ..options }))
 }
 
 /// A book that is active in every chat.

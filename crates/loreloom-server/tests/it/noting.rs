@@ -108,7 +108,7 @@ async fn readers_never_see_the_notes_of_the_model() {
 async fn a_turn_counts_once_for_those_who_read_notes_every_so_many() {
     let model = ModelServer::start(Script::new().on(CHAT, Reply::text("Yes."))).unwrap();
     let loreloom = Loreloom::before(&model).await;
-    let turns = loreloom.app.stacks.turns();
+    let turns = loreloom.app.lore.turns();
     say(&loreloom, &model, &[("user", "Hello.")]).await;
     assert_eq!(*turns.borrow(), 1);
 }

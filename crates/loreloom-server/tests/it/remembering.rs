@@ -12,7 +12,7 @@ use loreloom_core::{
 use loreloom_memory::service::{NewMemory, Options};
 use loreloom_ports::{Desk as _, Owner};
 use loreloom_ports::{RecordKey, RecordKind};
-use loreloom_server::{Bookcase, Maker};
+use loreloom_server::{Maker, StoredBooks};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 
@@ -131,7 +131,7 @@ async fn books_of_the_bookcase_are_woven_while_the_server_runs() {
     let model = ModelServer::start(Script::new()).unwrap();
     let loreloom = Loreloom::start(&model, Setup::default()).await;
     let tenant = TenantId::local();
-    let case = Bookcase { desk: loreloom.store.as_ref(), tenant: &tenant };
+    let case = StoredBooks { desk: loreloom.store.as_ref(), tenant: &tenant };
     let mut book = Book::new("sea", "Sea");
     let mut entry = Entry::new("sea/0");
     entry.activation.keys = vec![Key::parse("gull")];
@@ -143,16 +143,16 @@ async fn books_of_the_bookcase_are_woven_while_the_server_runs() {
     let bound = vec![Binding::Chat("other".into())];
     let volume = Volume::world_info(Arc::new(book));
     case.put(vec![(volume, bound)], Maker::Hand, None, Timestamp(1)).await.unwrap();
-    loreloom.app.stacks.refresh(loreloom.store.as_ref(), &tenant).await.unwrap();
+    loreloom.app.lore.refresh(loreloom.store.as_ref(), &tenant).await.unwrap();
     assert!(!ask(&loreloom, &model, &story, 9).await.contains("drowned"), "another chat's");
     case.arrange(&"sea".into(), None, Timestamp(2), |shelved| {
         shelved.bindings = vec![Binding::Chat("c".into())];
     })
     .await
     .unwrap();
-    loreloom.app.stacks.refresh(loreloom.store.as_ref(), &tenant).await.unwrap();
+    loreloom.app.lore.refresh(loreloom.store.as_ref(), &tenant).await.unwrap();
     assert!(ask(&loreloom, &model, &story, 9).await.contains("drowned"));
     loreloom.store.undo(&tenant, 2, Timestamp(3)).await.unwrap();
-    loreloom.app.stacks.refresh(loreloom.store.as_ref(), &tenant).await.unwrap();
+    loreloom.app.lore.refresh(loreloom.store.as_ref(), &tenant).await.unwrap();
     assert!(!ask(&loreloom, &model, &story, 9).await.contains("drowned"));
 }

@@ -9,7 +9,9 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_ports::{Change, Desk as _};
-use loreloom_server::{Access, Bookcase, Happened, KeyCabinet, Limits, Maker, Origins, Scope};
+use loreloom_server::{
+    Access, Happened, KeyCabinet, Maker, Origins, Scope, ServerLimits, StoredBooks,
+};
 use loreloom_store::InMemoryStore;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
@@ -205,7 +207,7 @@ async fn put_book(store: &InMemoryStore, tenant: &str, text: &str) {
     text.clone_into(&mut entry.content);
     book.entries.push(entry);
     let tenant = TenantId::from(tenant);
-    let case = Bookcase { desk: store, tenant: &tenant };
+    let case = StoredBooks { desk: store, tenant: &tenant };
     let books = vec![(Volume::world_info(Arc::new(book)), vec![Binding::Everywhere])];
     case.put(books, Maker::Hand, None, Timestamp(1)).await.unwrap();
 }
@@ -280,7 +282,8 @@ async fn pages_that_are_named_may_ask_and_read_and_no_others() {
 #[tokio::test]
 async fn a_body_that_is_too_large_or_never_comes_is_refused() {
     let model = ModelServer::start(Script::new()).unwrap();
-    let limits = Limits { body: 1000, stall: Duration::from_millis(200), ..Limits::default() };
+    let limits =
+        ServerLimits { body: 1000, stall: Duration::from_millis(200), ..ServerLimits::default() };
     let loreloom = Loreloom::start(&model, Setup { limits, ..Setup::default() }).await;
     let large = send(&loreloom, CHAT, &[], Some(&ask(&"a".repeat(2000)))).await;
     assert_eq!(large.status(), 413);
@@ -316,7 +319,7 @@ async fn answered(loreloom: &Loreloom, bytes: &[u8], whole: &str) -> String {
 #[tokio::test]
 async fn a_call_of_the_api_whose_body_never_comes_is_not_called_too_large() {
     let model = ModelServer::start(Script::new()).unwrap();
-    let limits = Limits { stall: Duration::from_millis(200), ..Limits::default() };
+    let limits = ServerLimits { stall: Duration::from_millis(200), ..ServerLimits::default() };
     let loreloom = Loreloom::start(&model, Setup { limits, ..Setup::default() }).await;
     for named in ["", "idempotency-key: k1\r\n"] {
         let head = format!(
@@ -343,8 +346,11 @@ async fn the_api_reads_no_body_that_is_larger_than_a_large_book() {
 #[tokio::test]
 async fn a_client_that_does_not_finish_its_head_is_let_go_and_so_are_too_many() {
     let model = ModelServer::start(Script::new()).unwrap();
-    let limits =
-        Limits { head_time: Duration::from_millis(300), connections: 2, ..Limits::default() };
+    let limits = ServerLimits {
+        head_time: Duration::from_millis(300),
+        connections: 2,
+        ..ServerLimits::default()
+    };
     let loreloom = Loreloom::start(&model, Setup { limits, ..Setup::default() }).await;
     let mut slow = Vec::new();
     for _ in 0..2 {
@@ -376,7 +382,7 @@ async fn a_client_that_does_not_finish_its_head_is_let_go_and_so_are_too_many() 
 #[tokio::test]
 async fn a_head_that_is_too_large_is_refused() {
     let model = ModelServer::start(Script::new()).unwrap();
-    let limits = Limits { head: 8192, ..Limits::default() };
+    let limits = ServerLimits { head: 8192, ..ServerLimits::default() };
     let loreloom = Loreloom::start(&model, Setup { limits, ..Setup::default() }).await;
     let long = "a".repeat(20_000);
     let answer = send(&loreloom, "/health", &[("x-long", &long)], None).await;
@@ -390,7 +396,7 @@ async fn a_head_that_is_too_large_is_refused() {
 async fn a_reader_that_takes_nothing_is_let_go_and_its_generation_ends() {
     let endless = Reply::chunks(vec!["a long piece of the story, again and again "; 60_000]);
     let model = ModelServer::start(Script::new().on(CHAT, endless)).unwrap();
-    let limits = Limits { stall: Duration::from_millis(300), ..Limits::default() };
+    let limits = ServerLimits { stall: Duration::from_millis(300), ..ServerLimits::default() };
     let loreloom = Loreloom::start(&model, Setup { limits, ..Setup::default() }).await;
     // The less the kernel takes in its place, the sooner the server has to wait.
     let socket = TcpSocket::new_v4().unwrap();

@@ -66,7 +66,7 @@ async fn pins_blocks_scene_and_greeting_reach_the_turn_and_what_is_wrong_is_told
     let loreloom = Loreloom::before(&model).await;
     let mut note = Note::new("", "Tower.md", "Tower");
     note.content = String::from("The tower leans.");
-    loreloom.app.stacks.set_notes(vec![Arc::new(note)]).await.unwrap();
+    loreloom.app.lore.set_notes(vec![Arc::new(note)]).await.unwrap();
     let own = json!({"pins": ["Tower"], "scene": {"era": "old"}, "greeting": 2, "blocks": 3});
     let (sent, warning) = send(&loreloom, &model, &[("user", "Hello.")], Some(own)).await;
     assert!(sent.iter().any(|one| one.contains("The tower leans.")), "{sent:?}");

@@ -91,7 +91,7 @@ fn turn(runtime: &tokio::runtime::Runtime, print: &mut dyn FnMut(Figure)) -> Che
         embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
         embedder: None,
     };
-    let service = MemoryServices::new(ports, Options::default());
+    let service = MemoryServices::new(&ports, Options::default());
     let (tenant, chat) = (TenantId::local(), ChatId::from("bench"));
     let mut made = Made(7);
     let message = |at: usize, text: String| {

@@ -133,7 +133,7 @@ impl Mind {
     /// The same, working like this.
     pub fn of(store: Arc<dyn Keeper>, tenant: TenantId, options: Options) -> Self {
         let clock = Arc::new(Ticking::default());
-        let service = MemoryServices::new(ports(&store, &clock), options);
+        let service = MemoryServices::new(&ports(&store, &clock), options);
         Self { store, service, model: Noting::default(), clock, tenant }
     }
 
@@ -141,7 +141,7 @@ impl Mind {
     pub fn set_policy(&mut self, character: &str, policy: Policy) {
         let mut options = Options::clone(&self.service.options);
         options.policies.insert(character.to_owned(), policy);
-        self.service = MemoryServices::new(ports(&self.store, &self.clock), options);
+        self.service = MemoryServices::new(&ports(&self.store, &self.clock), options);
     }
 
     /// Tells these messages: they become the chat's current path.

@@ -17,9 +17,10 @@ const STORE: &str = "loreloom-store";
 const SERVER: &str = "loreloom-server";
 const CLI: &str = "loreloom-cli";
 const TESTKIT: &str = "loreloom-testkit";
+const EXAMPLES: &str = "loreloom-examples";
 
 /// Each crate with the crates of ours it may depend on.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     (CORE, &[]),
     (FORMATS, &[CORE]),
     (RECOGNISE, &[CORE]),
@@ -30,6 +31,7 @@ const ARROWS: [(&str, &[&str]); 10] = [
     (SERVER, &[CORE, FORMATS, RECOGNISE, PORTS, MEMORY]),
     (CLI, &[CORE, FORMATS, RECOGNISE, PORTS, MEMORY, LLM, STORE, SERVER]),
     (TESTKIT, &[CORE, FORMATS, RECOGNISE, PORTS, MEMORY, LLM, STORE, SERVER]),
+    (EXAMPLES, &[CORE, FORMATS, RECOGNISE, PORTS, MEMORY, LLM, STORE]),
 ];
 
 /// Outside crates that a crate must not name, and the rule they would break.

@@ -1,5 +1,7 @@
 //! House rules that neither the compiler nor clippy can see.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::workspace::{Failure, bytes, files, packages, root, text};
 
 /// A folder of the machine the project was first written on. Spelled in two
@@ -88,4 +90,112 @@ fn unsafe_code_is_in_one_module_only() -> Result<(), Failure> {
     // The disks that fail are C structures of functions.
     assert_eq!(found, ["crates/loreloom-testkit/src/faults/vfs.rs"]);
     Ok(())
+}
+
+/// The most type names that three or more files may define. A reader who meets the same name
+/// for the third time must look up which one is meant.
+const MOST_REPEATED_NAMES: usize = 10;
+
+/// The name that a line defines as a type, if it does.
+fn type_defined_by(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let line = match line.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(") ")?.1,
+        Some(rest) => rest.strip_prefix(' ')?,
+        None => line,
+    };
+    let kinds = ["struct ", "enum ", "trait ", "union "];
+    let name = kinds.iter().find_map(|kind| line.strip_prefix(kind))?;
+    let end = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len());
+    (end > 0).then_some(&name[..end])
+}
+
+/// The part of a source file that ships.
+fn without_tests(source: &str) -> &str {
+    source.split_once("\n#[cfg(test)]\nmod tests {").map_or(source, |(shipped, _)| shipped)
+}
+
+#[test]
+fn a_type_name_means_one_thing() -> Result<(), Failure> {
+    let root = root()?;
+    let mut defined: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for path in files()? {
+        let name = path.strip_prefix(&root)?.display().to_string();
+        let is_source = name.starts_with("crates/") && name.contains("/src/");
+        let is_for_tests =
+            name.starts_with("crates/loreloom-testkit/") || name.ends_with("tests.rs");
+        if !is_source || is_for_tests || path.extension().is_none_or(|end| end != "rs") {
+            continue;
+        }
+        for found in without_tests(&text(&path)?).lines().filter_map(type_defined_by) {
+            defined.entry(found.to_owned()).or_default().insert(name.clone());
+        }
+    }
+    let repeated: Vec<_> = defined.iter().filter(|(_, files)| files.len() >= 3).collect();
+    assert!(repeated.len() <= MOST_REPEATED_NAMES, "{} names: {repeated:#?}", repeated.len());
+    Ok(())
+}
+
+#[test]
+fn only_a_definition_counts_as_a_type_name() {
+    for (line, expected) in [
+        ("pub struct Entry {", Some("Entry")),
+        ("    pub(crate) enum Kind<T> {", Some("Kind")),
+        ("trait Reads: Send {", Some("Reads")),
+        ("pub struct Tokens(pub u32);", Some("Tokens")),
+        ("let structure = 1;", None),
+        ("// struct Told", None),
+        ("impl Entry {", None),
+        ("pub use self::enum_like;", None),
+    ] {
+        assert_eq!(type_defined_by(line), expected, "{line}");
+    }
+}
+
+/// Rows of the table "Where is …": what, file, what the file defines.
+fn where_is(architecture: &str) -> Vec<[String; 3]> {
+    let table = architecture.split_once("## Where is").map_or("", |(_, table)| table);
+    let cells = |line: &str| -> Option<[String; 3]> {
+        let mut cells = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ");
+        let mut next = || cells.next().map(|cell| cell.trim_matches('`').to_owned());
+        Some([next()?, next()?, next()?])
+    };
+    table.lines().filter_map(cells).filter(|[_, file, _]| file.starts_with("crates/")).collect()
+}
+
+/// Whether a source file defines this name.
+fn defines(source: &str, name: &str) -> bool {
+    let kinds = ["fn", "struct", "enum", "trait", "const", "type", "mod"];
+    kinds.iter().any(|kind| {
+        let definition = format!("{kind} {name}");
+        source.match_indices(&definition).any(|(at, _)| {
+            let after = source[at + definition.len()..].chars().next();
+            !after.is_some_and(|next| next.is_alphanumeric() || next == '_')
+        })
+    })
+}
+
+#[test]
+fn the_map_leads_where_it_says() -> Result<(), Failure> {
+    let root = root()?;
+    let rows = where_is(&text(&root.join("ARCHITECTURE.md"))?);
+    assert!(rows.len() >= 20, "the table has {} rows", rows.len());
+    for [what, file, name] in rows {
+        let path = root.join(&file);
+        assert!(path.exists(), "{what}: `{file}` does not exist");
+        assert!(defines(&text(&path)?, &name), "{what}: `{file}` does not define `{name}`");
+    }
+    Ok(())
+}
+
+#[test]
+fn only_a_whole_name_counts_as_defined() {
+    for (source, expected) in [
+        ("pub(crate) fn settle(", true),
+        ("fn settled(", false),
+        ("pub struct settle;", true),
+        ("settle()", false),
+    ] {
+        assert_eq!(defines(source, "settle"), expected, "{source}");
+    }
 }

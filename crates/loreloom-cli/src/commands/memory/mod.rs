@@ -148,7 +148,7 @@ pub(super) struct Desk {
 impl Desk {
     pub(super) fn new(store: Arc<dyn Store>, json: bool, options: Options) -> Self {
         let ports = Ports { embedder: None, ..serve_memory::ports(&store) };
-        let service = MemoryServices::new(ports, options);
+        let service = MemoryServices::new(&ports, options);
         Self { store, service, tenant: TenantId::local(), json }
     }
 

@@ -10,7 +10,7 @@ use loreloom_core::{
 };
 use loreloom_formats::diff::as_versions_of;
 use loreloom_ports::{Desk, history::travel::Revisited};
-use loreloom_server::Bookcase;
+use loreloom_server::StoredBooks;
 
 use crate::lore::LoreArguments;
 
@@ -80,7 +80,7 @@ async fn standing(
     past: &Revisited,
 ) -> anyhow::Result<(Vec<TodaysLore>, Rules)> {
     let tenant = TenantId::local();
-    let case = Bookcase { desk, tenant: &tenant };
+    let case = StoredBooks { desk, tenant: &tenant };
     let contents = case.contents().await?;
     anyhow::ensure!(
         !contents.books.is_empty(),

@@ -99,7 +99,7 @@ impl<'write> HandWrite<'write> {
         Self { id, note, chat: None }
     }
 
-    fn from_chat(self, chat: Option<ChatId>) -> Self {
+    fn in_chat(self, chat: Option<ChatId>) -> Self {
         Self { chat, ..self }
     }
 }
@@ -147,7 +147,7 @@ impl MemoryEdits {
             receipts: new.receipts,
             ..Memory::default()
         };
-        let write = HandWrite::new(id, "added by hand").from_chat(chat_of(owner));
+        let write = HandWrite::new(id, "added by hand").in_chat(chat_of(owner));
         let id = self.write(tenant, owner, write, vec![created(&key, &memory)]).await?;
         Ok((key, id))
     }
@@ -238,7 +238,7 @@ impl MemoryEdits {
             change: MemoryChange::Fields(replaced.clone()),
         }));
         let chat = chat_of(owner).or_else(|| origin(&memory));
-        let write = HandWrite::new(name, "merged by hand").from_chat(chat);
+        let write = HandWrite::new(name, "merged by hand").in_chat(chat);
         let id = self.write(tenant, owner, write, events).await?;
         Ok((key, id))
     }
@@ -317,7 +317,7 @@ impl MemoryEdits {
         from: Option<&Since>,
     ) -> Result<MemoryWriteId, EditError> {
         event.receipts = from.map(|from| from.message).into_iter().collect();
-        let write = write.from_chat(from.map(|from| from.chat.clone()));
+        let write = write.in_chat(from.map(|from| from.chat.clone()));
         self.write(tenant, owner, write, vec![event]).await
     }
 

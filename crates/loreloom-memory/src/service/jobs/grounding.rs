@@ -1,8 +1,7 @@
-//! The gate between a model's words and memory: what names, numbers or quotes something that
-//! no message bears out is put aside until a person has looked at it.
+//! Holds new memories for review if they contain names, numbers or quotes that no message supports.
 //!
-//! Purely mechanical. It cannot tell whether a statement is true; it catches what a model
-//! made up, because made-up people, sums and quotations are not in the text.
+//! This is mechanical. It cannot tell whether a statement is true, but it catches what a model made
+//! up, because invented names, numbers and quotes are not in the text.
 
 use std::sync::LazyLock;
 
@@ -21,27 +20,27 @@ static QUOTED: LazyLock<Regex> =
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d+(?:[.,:]\d+)*"));
 static NAME: LazyLock<Regex> = LazyLock::new(|| pattern(r"\p{Lu}[\p{L}\p{M}'’\-]*"));
 
-/// What a statement may draw on.
+/// The sources of a statement.
 #[derive(Clone, Copy)]
 pub(super) struct GroundingSources<'story> {
     /// The messages.
     pub(super) items: &'story [PathItem],
     /// The card, as text.
     pub(super) card: &'story str,
-    /// Who and what is known.
+    /// The known entities.
     pub(super) known: &'story [Entity],
-    /// The lore it was told with.
+    /// The lore in the prompts.
     pub(super) lore: &'story [String],
 }
 
-/// The text of all sources, as a statement is compared with it.
+/// The text of all sources, prepared for comparison.
 struct Ground {
     text: String,
     words: FxHashSet<String>,
 }
 
 impl Ground {
-    /// All that names may come from: they stay when he, she and they are spelt out.
+    /// All sources of names. A statement may replace a pronoun by a name from anywhere.
     fn of(sources: GroundingSources<'_>) -> Self {
         let known = sources.known.iter().filter(|entity| !entity.memory_ids.is_empty());
         let names = known.flat_map(Entity::names);
@@ -49,7 +48,7 @@ impl Ground {
         Self::from(said(sources.items).chain([sources.card]).chain(names).chain(lore))
     }
 
-    /// What one memory was read from: numbers and quotations must be there.
+    /// The sources of one memory. Numbers and quotes must be there.
     fn near(memory: &Memory, sources: GroundingSources<'_>) -> Self {
         let place = |at: i64| usize::try_from(at).ok().map(|at| at.min(sources.items.len()));
         let read = memory
@@ -78,27 +77,26 @@ impl Ground {
     }
 }
 
-/// What messages say, and who says it.
+/// The texts and speakers of messages.
 fn said(items: &[PathItem]) -> impl Iterator<Item = &str> {
     items.iter().flat_map(|item| {
         [item.message.text.as_str(), item.message.name.as_deref().unwrap_or_default()]
     })
 }
 
-/// Lower case, with plain quotes and single blanks.
+/// Lower case, with plain quotes and single spaces.
 fn flat(text: &str) -> String {
     let plain = text.replace(['’', '‘'], "'").to_lowercase();
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What of a statement the texts do not bear out: names, numbers and quoted things.
+/// The names, numbers and quotes of a statement that the texts do not support.
 pub fn ungrounded(statement: &str, texts: &[&str]) -> Vec<String> {
     let ground = Ground::from(texts.iter().copied());
     missing(statement, &ground, &ground)
 }
 
-/// What of a statement is missing: names from all that is known, the rest from what it was
-/// read from.
+/// The parts of a statement without support: names in all sources, the rest in its own sources.
 fn missing(statement: &str, ground: &Ground, near: &Ground) -> Vec<String> {
     let quoted = QUOTED.captures_iter(statement).filter_map(|found| {
         let part = (1..=4).find_map(|group| found.get(group))?.as_str().trim();
@@ -109,7 +107,7 @@ fn missing(statement: &str, ground: &Ground, near: &Ground) -> Vec<String> {
     let numbers = numbers.filter(|number| !near.has_number(number)).map(str::to_owned);
     let names = NAME
         .find_iter(statement)
-        // The first word of a statement is written large whatever it is.
+        // The first word of a sentence always has a capital letter.
         .filter(|found| !begins_sentence(statement, found.start()))
         .map(|found| found.as_str().trim_end_matches("'s").trim_end_matches("’s"))
         .filter(|name| name.chars().count() > 1 && !ground.has_word(name))
@@ -124,7 +122,7 @@ fn missing(statement: &str, ground: &Ground, near: &Ground) -> Vec<String> {
 }
 
 impl Ground {
-    /// Digits as they stand, or the number in words up to twelve.
+    /// The digits, or the number in words up to twelve.
     fn has_number(&self, number: &str) -> bool {
         const WORDS: [&str; 13] = [
             "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
@@ -145,7 +143,7 @@ fn begins_sentence(text: &str, at: usize) -> bool {
     before.is_empty() || before.ends_with(['.', '!', '?', ':'])
 }
 
-/// Puts new memories aside that the sources do not bear out. What they had replaced holds
+/// Holds new memories that the sources do not support. Memories that they had replaced are active
 /// again.
 pub(super) fn hold(before: &[Memory], after: &mut [Memory], sources: GroundingSources<'_>) {
     let is_new = |memory: &Memory| {
@@ -174,7 +172,7 @@ pub(super) fn hold(before: &[Memory], after: &mut [Memory], sources: GroundingSo
     }
 }
 
-/// The same for who knows what. Names of people may be as a model spells them.
+/// The same for insights. The spelling of their people is not checked.
 pub(super) fn hold_insights(
     before: &[Insight],
     after: &mut [Insight],
@@ -191,7 +189,7 @@ pub(super) fn hold_insights(
     }
 }
 
-/// The same for threads.
+/// The same for arcs.
 pub(super) fn hold_arcs(
     before: &[StoryArc],
     after: &mut [StoryArc],

@@ -62,8 +62,8 @@ impl KnowledgeFilter {
         let Some(item) = path.get(at) else { return false };
         self.presence.hears(at)
             && !self.outdated.contains(&item.id)
-            && !self.secrets.borne_by(&item.id)
-            && !self.secrets.told_by(&item.message.text)
+            && !self.secrets.carried_by(&item.id)
+            && !self.secrets.revealed_by(&item.message.text)
     }
 
     fn may_know(&self, memory: &Memory) -> bool {
@@ -89,7 +89,7 @@ impl KnowledgeFilter {
         }
         let mut memory = memory.clone();
         memory.memories.retain(|memory| self.may_know(memory));
-        memory.persistent_arcs.retain(|arc| !self.secrets.told_by(&arc.content));
+        memory.persistent_arcs.retain(|arc| !self.secrets.revealed_by(&arc.content));
         if let Some(canon) = &mut memory.canon {
             canon.text = self.secrets.without(&canon.text);
         }
@@ -110,20 +110,20 @@ impl KnowledgeFilter {
             .session_memories
             .retain(|one| self.may_know(one) && !presence.missed_any(&one.receipts));
         memory.scene_history.retain(|scene| {
-            !presence.missed_most(&scene.receipts) && !secrets.told_by(&scene.summary)
+            !presence.missed_most(&scene.receipts) && !secrets.revealed_by(&scene.summary)
         });
-        memory
-            .story_arcs
-            .retain(|arc| !secrets.told_by(&arc.content) && !presence.missed_any(&arc.receipts));
+        memory.story_arcs.retain(|arc| {
+            !secrets.revealed_by(&arc.content) && !presence.missed_any(&arc.receipts)
+        });
         memory.summary = memory.summary.map(|text| secrets.without(&text));
-        memory.pending_repair = memory.pending_repair.filter(|note| !secrets.told_by(note));
+        memory.pending_repair = memory.pending_repair.filter(|note| !secrets.revealed_by(note));
         memory.ledger = memory
             .ledger
             .iter()
             .map(|(key, card)| {
                 let mut card = card.clone();
                 let label = card.name.clone().unwrap_or_else(|| key.to_owned());
-                card.fields.retain(|_, value| !secrets.told_by(&format!("{label} {value}")));
+                card.fields.retain(|_, value| !secrets.revealed_by(&format!("{label} {value}")));
                 (key.to_owned(), card)
             })
             .collect();

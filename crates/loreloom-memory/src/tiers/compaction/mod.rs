@@ -5,7 +5,7 @@ mod parse;
 use loreloom_core::chat::PathItem;
 
 pub use self::parse::parse;
-use super::{Config, GUARD};
+use super::{Config, GUARD, contents};
 use crate::{
     pass::{ModelQuestion, Need, Purpose, Script},
     record::Memory,
@@ -13,7 +13,7 @@ use crate::{
     window::lines,
 };
 
-/// What a summary consists of, and what becomes of each section when it is updated.
+/// The sections of a summary, and how an update treats each.
 const SECTIONS: [(&str, &str); 9] = [
     ("Setting", "rewrite: where and when the story now is"),
     ("People present", "rewrite: who is there now and in what state"),
@@ -34,7 +34,7 @@ pub struct CompactionInput<'pass> {
     /// The messages to summarise, from the first. Without a trailing reply that may still be
     /// swiped away.
     pub chat: &'pass [PathItem],
-    /// The summary there is.
+    /// The current summary.
     pub summary: Option<&'pass str>,
     /// How many messages it covers.
     pub summary_end: usize,
@@ -44,7 +44,7 @@ pub struct CompactionInput<'pass> {
     pub session: &'pass [&'pass Memory],
 }
 
-/// What a compaction leaves.
+/// The result of a compaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CompactionOutcome {
     /// A new summary of the first `end` messages.
@@ -54,13 +54,13 @@ pub enum CompactionOutcome {
         /// How many messages it covers.
         end: usize,
     },
-    /// There is nothing new: the summary stands.
+    /// There is nothing new; the summary stays.
     Current,
-    /// The model gave nothing; what is stored stays.
+    /// The model answered nothing; the stored summary stays.
     Failed,
 }
 
-/// Runs a compaction. The threshold is the caller's concern.
+/// Runs a compaction. The caller checks the threshold.
 pub fn run(
     input: &CompactionInput<'_>,
     script: &mut Script<'_>,
@@ -85,7 +85,7 @@ pub fn run(
     })
 }
 
-/// The question for a first summary, or for an update of `old`.
+/// Asks for a first summary, or for an update of `old`.
 pub fn prompt_for(input: &CompactionInput<'_>, old: Option<&str>, news: &str) -> ModelQuestion {
     let sections: Vec<String> = SECTIONS
         .iter()
@@ -120,7 +120,7 @@ pub fn prompt_for(input: &CompactionInput<'_>, old: Option<&str>, news: &str) ->
 fn digest(input: &CompactionInput<'_>) -> String {
     const MOST: usize = 400;
     let cut = |memories: &[&Memory]| {
-        let list = super::bullets(memories.iter().map(|memory| memory.content.as_str()));
+        let list = contents(memories);
         head(&list, MOST * QuarterEstimate::CHARACTERS).to_owned()
     };
     format!("{}\n{}", cut(input.longterm), cut(input.session))

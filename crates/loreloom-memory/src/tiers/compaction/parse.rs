@@ -1,4 +1,4 @@
-//! Reading a summary out of whatever a model wraps round it.
+//! Reads a summary from a reply, whatever the model puts around it.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ static ANY_ANALYSIS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?is)<analysis>.*?</analysis>|\[analysis\].*?\[/analysis\]"));
 static OPEN_ANALYSIS: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?is)<analysis>.*?(<summary>|\[summary\])"));
-/// Where a summary stands: what is tried first wins.
+/// Where a summary can be. The first match wins.
 static MARKED: LazyLock<[Regex; 4]> = LazyLock::new(|| {
     [
         pattern(r"(?is)\[summary\](.*?)\[/summary\]"),
@@ -30,8 +30,8 @@ static MARKUP: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?s)</?[A-Za-z][^<>]
 static ANGLES: LazyLock<Regex> = LazyLock::new(|| pattern(r"<[^>]+>"));
 static BLANK_LINES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\n{3,}"));
 
-/// The summary: between its markers, else from its marker on, else from section one on,
-/// else all of it; without analysis and without HTML. Square markers win over pointed ones.
+/// The summary: the text between its markers, else from its marker on, else from section one on,
+/// else all of it. Analysis and HTML are removed. Square markers win over angle markers.
 pub fn parse(reply: &str, rules: &Rules) -> String {
     let reply = match rules.text {
         TextRules::Tolerant => ANY_ANALYSIS.replace_all(reply, ""),

@@ -1,4 +1,4 @@
-//! Taking new memories in: how many, and at whose cost.
+//! Adds new memories, and decides which old ones lose their place.
 
 use super::super::Config;
 use crate::{
@@ -19,7 +19,7 @@ pub(super) struct Newcomer {
 /// The memories after a merge.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MergedMemories {
-    /// Kept memories in stored order, then newcomers in order of acceptance.
+    /// Kept memories in stored order, then accepted newcomers.
     pub(super) current: Vec<Memory>,
     /// Ids of accepted newcomers with what they replace.
     pub(super) accepted: Vec<(MemoryId, Option<MemoryId>)>,
@@ -42,9 +42,9 @@ fn rank(memory: &Memory) -> f64 {
     f64::from(memory.importance()) * 100.0 + bonus + real_time(memory.ts.unwrap_or(0)) / 1e13
 }
 
-/// Takes newcomers in, best first: a few of each kind in one pass, and never more of a kind
-/// than its share of the store. In a full kind a newcomer needs a memory that would come after
-/// it; one that replaces a memory of its kind takes that place.
+/// Adds newcomers, best first: a few of each kind in one pass, and at most a quarter of the store
+/// of one kind. If a kind is full, a newcomer must rank above one of its memories. A newcomer that
+/// replaces a memory takes its place.
 pub(super) fn take_in(
     active: Vec<Memory>,
     mut newcomers: Vec<Newcomer>,
@@ -78,7 +78,7 @@ pub(super) fn take_in(
     taken
 }
 
-/// Whether a kind has no place left, not counting memories that are being replaced.
+/// Whether a kind is full, without the memories that are being replaced.
 fn is_full(taken: &MergedMemories, new: &Newcomer, most: usize) -> bool {
     let is_replaced = |memory: &Memory| {
         new.replaces.as_ref() == Some(&memory.id)
@@ -88,8 +88,8 @@ fn is_full(taken: &MergedMemories, new: &Newcomer, most: usize) -> bool {
     of_kind.count() >= most
 }
 
-/// Evicts the least useful memory of the newcomer's kind if the newcomer ranks above it. How
-/// often it was shown and how sure it is decide who would go, not whether it goes.
+/// Evicts the least useful memory of the newcomer's kind if the newcomer ranks above it. Usage and
+/// confidence choose that memory; the rank decides whether it goes.
 fn make_room(taken: &mut MergedMemories, new: &Memory, words: TextRules) -> bool {
     let of_kind = || taken.current.iter().enumerate().filter(|(_, m)| m.kind == new.kind);
     let pool = frequencies(of_kind().map(|(_, memory)| memory), words);
@@ -105,7 +105,7 @@ fn make_room(taken: &mut MergedMemories, new: &Memory, words: TextRules) -> bool
     least.is_some()
 }
 
-/// Drops the least useful memories beyond `max`; what stays is then ordered by use.
+/// Drops the least useful memories beyond `max`. The rest is ordered by usefulness.
 fn trim(taken: &mut MergedMemories, max: usize, words: TextRules) {
     let is_replaced =
         |memory: &Memory| taken.accepted.iter().any(|(_, old)| old.as_ref() == Some(&memory.id));

@@ -1,4 +1,4 @@
-//! Long-term memory: what stays true of a character beyond one chat.
+//! Long-term memory: what stays true of a character in every chat.
 
 mod merge;
 mod pass;
@@ -12,7 +12,7 @@ pub use self::{
     prompt::{prompt_for, update_prompt},
 };
 
-/// Words that show a model guessing.
+/// Words of a model that guesses.
 const HEDGES: &[&str] = &["maybe", "might be", "possibly", "i think", "perhaps", "seems like"];
 
 /// Reads the model's reply.
@@ -20,27 +20,27 @@ pub fn parse(reply: &str, rules: &Rules) -> Vec<MemoryCandidate> {
     parse_lines(reply, Tier::LongTerm, rules)
 }
 
-/// Whether a statement is worth keeping for good: not too short, not too long, no guess.
+/// Whether a statement is worth keeping: not too short, not too long, not a guess.
 pub fn is_fit(candidate: &MemoryCandidate) -> bool {
     let text = candidate.content.to_lowercase();
     super::memories::has_length(&candidate.content, 8, 280)
         && !HEDGES.iter().any(|hedge| text.contains(hedge))
 }
 
-/// What a model says of two memories that resemble each other.
+/// How two similar memories relate, according to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateAnswer {
     /// The newer one replaces the older.
     Update,
-    /// They say the same.
+    /// They mean the same.
     Same,
-    /// Both hold.
+    /// Both are true.
     Independent,
-    /// Both cannot hold, and nothing tells which does.
+    /// Only one can be true, and it is unclear which.
     Contradiction,
 }
 
-/// Reads the answer to [`update_prompt`]; anything unclear means that both hold.
+/// Reads the answer to [`update_prompt`]. An unclear answer means that both are true.
 pub fn parse_update(reply: &str) -> UpdateAnswer {
     let first = reply.split_whitespace().next().unwrap_or_default();
     let word: String = first.chars().filter(|c| c.is_alphabetic()).collect();

@@ -1,4 +1,4 @@
-//! One long-term pass: extract, compare, ask about what is uncertain, take in, link.
+//! One long-term pass: extract, compare, ask about unclear pairs, merge, link.
 
 use super::{
     UpdateAnswer, is_fit,
@@ -31,20 +31,20 @@ pub struct LongTermInput<'pass> {
     pub character: &'pass str,
     /// That character's description.
     pub card: &'pass str,
-    /// What is known already.
+    /// What is already known.
     pub memory: &'pass CharacterMemory,
     /// Ids for what it creates.
     pub ids: Ids,
 }
 
-/// What a long-term pass leaves.
+/// The result of a long-term pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LongTermOutcome {
     /// How many memories are new.
     pub added: usize,
     /// All memories: active ones, then retired ones.
     pub memories: Vec<Memory>,
-    /// Who and what they name.
+    /// The entities they name.
     pub entities: Vec<Entity>,
     /// Feelings.
     pub relationships: Relationships,
@@ -116,7 +116,7 @@ fn compare(
     Ok(verify(candidates, known, config.profile, vectors))
 }
 
-/// Turns what passed into memories, asking about every pair nobody can tell apart.
+/// Turns candidates into memories. Asks the model about every unclear pair.
 fn settle(
     candidates: &[Numbered],
     verified: Verified,
@@ -164,7 +164,7 @@ fn settle(
     Ok((newcomers, confirmed))
 }
 
-/// Tells memories which others contradict them.
+/// Links memories that contradict each other.
 fn link_contradictions(memories: &mut [Memory]) {
     let found: Vec<(MemoryId, MemoryId)> = memories
         .iter()

@@ -1,15 +1,15 @@
-//! The questions of the long-term pass.
+//! The prompts of the long-term pass.
 
-use super::super::{GUARD, PassSource, bullets};
+use super::super::{GUARD, PassSource, contents};
 use crate::{
     pass::{ModelQuestion, Purpose},
     record::Memory,
     window::lines,
 };
 
-/// The question for new long-term memories.
+/// Asks for new long-term memories.
 pub fn prompt_for(source: &PassSource<'_>, character: &str, known: &[&Memory]) -> ModelQuestion {
-    let known = bullets(known.iter().map(|memory| memory.content.as_str()));
+    let known = contents(known);
     ModelQuestion {
         purpose: Purpose::LongTerm,
         prompt: format!(
@@ -33,7 +33,7 @@ pub fn prompt_for(source: &PassSource<'_>, character: &str, known: &[&Memory]) -
     }
 }
 
-/// The question whether one statement replaces another.
+/// Asks whether one statement replaces another.
 pub fn update_prompt(new: &str, old: &str) -> ModelQuestion {
     ModelQuestion {
         purpose: Purpose::Update,

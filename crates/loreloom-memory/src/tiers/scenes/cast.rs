@@ -8,9 +8,8 @@ use crate::text::contains_word;
 /// How many of the newest messages show who is present now.
 const NEWEST: usize = 3;
 
-/// Whether the people of a scene have changed: somebody who spoke in the scene fell silent
-/// and somebody new speaks, or none of the people named before is named any more while
-/// others are.
+/// Whether the people of a scene changed: one speaker fell silent and a new one speaks, or the
+/// newest messages name only other people than before.
 pub fn cast_changed(buffer: &[PathItem], known: &[&Entity]) -> bool {
     if buffer.len() < 2 * NEWEST {
         return false;
@@ -26,7 +25,7 @@ pub fn cast_changed(buffer: &[PathItem], known: &[&Entity]) -> bool {
     !named.is_empty() && !names.is_empty() && !names.iter().any(|name| named.contains(name))
 }
 
-/// Who replies: the user is always there and says nothing about the cast.
+/// The characters that reply. The user is always present and does not count.
 fn replying(messages: &[PathItem]) -> Vec<&str> {
     let mut names: Vec<&str> = messages
         .iter()
@@ -38,7 +37,7 @@ fn replying(messages: &[PathItem]) -> Vec<&str> {
     names
 }
 
-/// Which known people the texts name, leaving out those who speak.
+/// The known people that the texts name, without the speakers.
 fn named<'entity>(messages: &[PathItem], known: &[&'entity Entity]) -> Vec<&'entity str> {
     known
         .iter()

@@ -1,8 +1,7 @@
-//! Words that show a scene ending: time passes, people travel, sleep, wake, or the author
-//! draws a line.
+//! Words that end a scene: time passes, people travel, sleep or wake, or the author draws a line.
 //!
-//! A bare "a week" is none of these ("it takes a week to mend a sail"): a stretch of time
-//! counts only when the text says that it passed.
+//! A bare "a week" does not count ("it takes a week to mend a sail"): the text must say that the
+//! time passed.
 
 use std::sync::LazyLock;
 
@@ -33,7 +32,7 @@ pub enum Break {
     Return,
 }
 
-/// Families of patterns; any match counts. The phrases are those that Smart Memory knows.
+/// Families of patterns; any match counts. The phrases are those of Smart Memory.
 const FAMILIES: [(Break, &str); 10] = [
     (
         Break::TimePassed,
@@ -115,7 +114,7 @@ static PATTERNS: LazyLock<RegexSet> = LazyLock::new(|| {
     RegexSet::new(FAMILIES.iter().map(|(_, source)| source)).expect("literal patterns are valid")
 });
 
-/// What in this text ends a scene, if anything does.
+/// What in this text ends a scene.
 pub fn find_break(text: &str) -> Option<Break> {
     PATTERNS.matches(text).iter().next().map(|at| FAMILIES[at].0)
 }

@@ -1,4 +1,4 @@
-//! Scenes: noticing that one ended, and what happened in it.
+//! Scenes: when one ends, and what happened in it.
 
 mod cast;
 mod heuristic;
@@ -12,7 +12,7 @@ pub use self::{
     prompt::{break_prompt, summary_prompt},
 };
 
-/// Whether an answer to [`break_prompt`] says that the scene ended.
+/// Whether an answer to [`break_prompt`] means that the scene ended.
 pub fn parse_break(reply: &str) -> bool {
     let start: String = reply.trim().chars().take(3).collect();
     start.eq_ignore_ascii_case("yes")

@@ -1,4 +1,4 @@
-//! One look at whether the scene ended.
+//! One check whether the scene ended.
 
 use loreloom_core::chat::{PathItem, Role};
 
@@ -22,31 +22,31 @@ pub struct ScenesInput<'pass> {
     pub text: &'pass str,
     /// The reply before it.
     pub previous_reply: &'pass str,
-    /// Scenes that are over.
+    /// Past scenes.
     pub history: &'pass [Scene],
-    /// Known people, for noticing that others are present now.
+    /// Known people, to see whether others are present now.
     pub entities: &'pass [&'pass Entity],
     /// The time.
     pub now: i64,
 }
 
-/// What a scene pass leaves.
+/// The result of a scene pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScenesOutcome {
-    /// Whether a scene ended and was noted.
+    /// Whether a scene ended and was stored.
     pub ended: bool,
-    /// Scenes that are over.
+    /// Past scenes.
     pub history: Vec<Scene>,
 }
 
 /// How many scenes a new one is compared with.
 const COMPARED: usize = 3;
 
-/// Runs a pass. A scene whose summary repeats the last one's goes on with that.
+/// Runs a pass. A scene whose summary repeats the last scene continues that scene.
 pub fn run(input: &ScenesInput<'_>, script: &mut Script<'_>) -> Result<ScenesOutcome, Need> {
     let stays = || ScenesOutcome { ended: false, history: input.history.to_vec() };
-    let told = input.buffer.iter().filter(|item| item.message.role != Role::System).count();
-    if told < input.config.settings.scene_min_messages || !has_ended(input, script)? {
+    let length = input.buffer.iter().filter(|item| item.message.role != Role::System).count();
+    if length < input.config.settings.scene_min_messages || !has_ended(input, script)? {
         return Ok(stays());
     }
     let text = scene_text(input);
@@ -77,7 +77,7 @@ pub fn run(input: &ScenesInput<'_>, script: &mut Script<'_>) -> Result<ScenesOut
     Ok(ScenesOutcome { ended: true, history })
 }
 
-/// Asks the model where that is set, else looks at words and people.
+/// Asks the model if that is set; otherwise checks words and people.
 fn has_ended(input: &ScenesInput<'_>, script: &mut Script<'_>) -> Result<bool, Need> {
     if input.config.settings.scene_ai_detect {
         let reply = script.ask(break_prompt(input.text, input.previous_reply))?;
@@ -88,7 +88,7 @@ fn has_ended(input: &ScenesInput<'_>, script: &mut Script<'_>) -> Result<bool, N
     Ok(is_break(input.text) || cast)
 }
 
-/// The scene's text; where it is too long, its beginning and its end.
+/// The scene's text. If it is too long, its beginning and its end.
 fn scene_text(input: &ScenesInput<'_>) -> String {
     let limit = input.config.rules.scene_text_limit;
     let text = lines(input.buffer);

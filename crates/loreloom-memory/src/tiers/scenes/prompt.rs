@@ -1,4 +1,4 @@
-//! The questions about scenes.
+//! The prompts about scenes.
 
 use super::super::GUARD;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     text::head,
 };
 
-/// The question whether the scene ended.
+/// Asks whether the scene ended.
 pub fn break_prompt(current: &str, previous_reply: &str) -> ModelQuestion {
     ModelQuestion {
         purpose: Purpose::SceneBreak,
@@ -23,7 +23,7 @@ pub fn break_prompt(current: &str, previous_reply: &str) -> ModelQuestion {
     }
 }
 
-/// The question what happened in a scene.
+/// Asks what happened in a scene.
 pub fn summary_prompt(scene: &str) -> ModelQuestion {
     ModelQuestion {
         purpose: Purpose::SceneSummary,

@@ -16,7 +16,7 @@ use loreloom_llm::{
     upstream::HttpUpstream,
 };
 use loreloom_ports::Desk as _;
-use loreloom_server::{Connections, KeyCabinet, Opening, Reach, Scope};
+use loreloom_server::{ConnectionReach, Connections, KeyCabinet, Opening, Scope};
 use loreloom_store::InMemoryStore;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
@@ -34,8 +34,8 @@ fn opening() -> Opening {
         let address = Address::parse(url).map_err(|error| error.to_string())?;
         let shown = address.shown().to_owned();
         let reach = match reach {
-            Reach::Anywhere => Network::Anywhere,
-            Reach::Public => Network::Public,
+            ConnectionReach::Anywhere => Network::Anywhere,
+            ConnectionReach::Public => Network::Public,
         };
         let rules = ClientRules { reach, ..ClientRules::default() };
         let upstream =

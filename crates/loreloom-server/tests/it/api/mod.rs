@@ -28,7 +28,7 @@ use loreloom_core::{
     library::{Binding, Volume},
     units::Timestamp,
 };
-use loreloom_server::{Bookcase, Maker};
+use loreloom_server::{Maker, StoredBooks};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 
@@ -91,7 +91,7 @@ impl Api {
     /// Puts a book into the bookcase: three entries about the reach.
     pub(crate) async fn with_book(self) -> Self {
         let tenant = TenantId::local();
-        let case = Bookcase { desk: self.loreloom.store.as_ref(), tenant: &tenant };
+        let case = StoredBooks { desk: self.loreloom.store.as_ref(), tenant: &tenant };
         let volume = Volume::world_info(Arc::new(reach()));
         let books = vec![(volume, vec![Binding::Everywhere])];
         case.put(books, Maker::Import, None, Timestamp(1)).await.unwrap();

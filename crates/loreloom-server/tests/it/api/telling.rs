@@ -5,7 +5,7 @@ use loreloom_core::{
     notebook::{ModelNotebook, NotebookRules},
     rules::Rules,
 };
-use loreloom_server::{Placement, Weaving};
+use loreloom_server::{LorePlacement, Weaving};
 use serde_json::{Value, json};
 
 use super::{Api, Setup};
@@ -114,8 +114,8 @@ async fn a_chat_goes_out_and_in() {
 
 #[tokio::test]
 async fn a_woven_prompt_is_placed_as_the_server_places_them() {
-    let stable = Placement::Stable(StableSettings::default());
-    for (placement, keeps) in [(Placement::FrontEnd, false), (stable, true)] {
+    let stable = LorePlacement::Stable(StableSettings::default());
+    for (placement, keeps) in [(LorePlacement::FrontEnd, false), (stable, true)] {
         let weaving = Weaving {
             placement: placement.clone(),
             deadline: std::time::Duration::from_mins(1),

@@ -64,7 +64,7 @@ impl VaultKeeper for Pretending {
 #[tokio::test]
 async fn a_vault_that_cannot_be_opened_is_not_registered() {
     let api = Api::start().await;
-    api.loreloom.app.stacks.keep_vaults(Arc::new(Pretending::default()));
+    api.loreloom.app.lore.keep_vaults(Arc::new(Pretending::default()));
     let (store, tenant) = (Arc::clone(&api.loreloom.store), TenantId::local());
     let before = store.revision(&tenant).await.unwrap();
     let new = json!({"name": "notes", "folder": "/notes/broken"});
@@ -96,7 +96,7 @@ async fn a_vault_that_cannot_be_opened_is_not_registered() {
 #[tokio::test]
 async fn an_address_is_registered_with_the_source_of_its_key_which_is_never_told() {
     let api = Api::start().await;
-    api.loreloom.app.stacks.keep_vaults(Arc::new(Pretending::default()));
+    api.loreloom.app.lore.keep_vaults(Arc::new(Pretending::default()));
     let url = "http://127.0.0.1:27123";
     for (new, field, rule) in [
         (json!({}), "folder", "`folder` must be given, or `url` in its place, and not both"),
@@ -154,7 +154,7 @@ async fn lint_tells_what_is_odd_about_where_notes_come_from() {
     ];
     let open = OpenVault { name: "gone".to_owned(), place: "p".to_owned(), registered: false };
     let keeper = Pretending { open: Mutex::new(vec![open]), sources };
-    api.loreloom.app.stacks.keep_vaults(Arc::new(keeper));
+    api.loreloom.app.lore.keep_vaults(Arc::new(keeper));
     let found = api.get("/lint").await.good();
     let found: Vec<(&str, &Value)> = found["items"]
         .as_array()

@@ -1,0 +1,195 @@
+//! Saying something about a chat: naming it, deleting it, hiding a message.
+
+use axum::{
+    extract::{RawPathParams, Request, State, rejection::RawPathParamsRejection},
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
+use loreloom_core::ids::ChatId;
+use loreloom_ports::{ChatRecord, StoreError};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use super::{
+    caller::Caller,
+    chats::{self, ChatView},
+    editing::{Wrote, undo_of},
+    extract::{Json, Path},
+    messages::{node_of, position},
+    problem::Problem,
+    tags::{IfMatch, Tagged},
+};
+use crate::{app::App, chat_metadata::Label, events::Happened};
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(rename)).routes(routes!(delete)).routes(routes!(hide))
+}
+
+/// Nothing that is asked of a deleted chat is found.
+pub(super) async fn there(
+    State(app): State<App>,
+    params: Result<RawPathParams, RawPathParamsRejection>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let chat = params.iter().flatten().find(|(name, _)| *name == "chat");
+    let chat = chat.map(|(_, chat)| ChatId::from(chat));
+    if let Some(chat) = chat {
+        match is_deleted(&app, &chat).await {
+            Ok(false) => {}
+            Ok(true) => return Problem::from(StoreError::NoChat { chat }).into_response(),
+            Err(error) => return Problem::from(error).into_response(),
+        }
+    }
+    next.run(request).await
+}
+
+pub(super) async fn is_deleted(app: &App, chat: &ChatId) -> Result<bool, StoreError> {
+    let label = Label::read(app.store.as_ref(), &app.tenant, chat).await?;
+    if label.deleted.is_none() {
+        return Ok(false);
+    }
+    let record = app.store.chat(&app.tenant, chat).await?;
+    Ok(record.is_some_and(|record| label.is_deleted(&record)))
+}
+
+/// Changes what is said about a chat. Returns the desk's revision, and the undo.
+async fn say(
+    app: &App,
+    caller: &Caller,
+    chat: &ChatId,
+    seen: &IfMatch,
+    change: impl FnOnce(&mut Label, &ChatRecord),
+) -> Result<(u64, Option<String>, ChatRecord), Problem> {
+    let record = caller.chat(app, chat).await?;
+    let (desk, tenant) = (app.store.as_ref(), &caller.tenant);
+    let before = desk.revision(tenant).await?;
+    let mut label = Label::read(desk, tenant, chat).await?;
+    seen.check(&label.tag(record.version))?;
+    change(&mut label, &record);
+    let revision = label.write(desk, (tenant, chat), before, app.clock.now()).await?;
+    app.sync.take_up().await?;
+    if revision != before {
+        let happened = Happened::Chat { chat: chat.to_string(), version: record.version };
+        app.events.tell(tenant, happened);
+    }
+    Ok((revision, (revision != before).then(|| undo_of(revision)), record))
+}
+
+async fn labelled(
+    app: &App,
+    caller: &Caller,
+    chat: &ChatId,
+    (revision, undo): (u64, Option<String>),
+) -> Result<Tagged<Wrote<ChatView>>, Problem> {
+    let Tagged { tag, body } = chats::view(app, &caller.tenant, chat).await?;
+    Ok(Tagged { tag, body: Wrote { undo, revision, item: body } })
+}
+
+/// What to change about a chat. What is not given stays.
+#[derive(Debug, Deserialize, ToSchema)]
+struct ChatPatch {
+    /// Its name; empty for the one it had at first.
+    #[schema(max_length = 200)]
+    title: Option<String>,
+}
+
+/// Renames a chat.
+#[utoipa::path(
+    patch, path = "/chats/{chat}", tag = "chats",
+    params(
+        ("chat" = String, Path, description = "The chat's id"),
+        ("if-match" = Option<String>, Header, description = "The version the caller has seen")
+    ),
+    request_body = ChatPatch,
+    responses((status = 200, body = Wrote<ChatView>))
+)]
+async fn rename(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+    seen: IfMatch,
+    Json(patch): Json<ChatPatch>,
+) -> Result<Tagged<Wrote<ChatView>>, Problem> {
+    let chat = ChatId(chat);
+    if let Some(title) = patch.title.as_ref().filter(|title| title.chars().count() > 200) {
+        return Err(Problem::value("title", "must have at most 200 characters", title.as_str()));
+    }
+    let (revision, undo, _) = say(&app, &caller, &chat, &seen, |label, _| {
+        if let Some(title) = patch.title {
+            label.title = Some(title).filter(|title| !title.is_empty());
+        }
+    })
+    .await?;
+    labelled(&app, &caller, &chat, (revision, undo)).await
+}
+
+/// A chat that was deleted.
+#[derive(Debug, Serialize, ToSchema)]
+struct DeletedChat {
+    /// Its id.
+    id: ChatId,
+}
+
+/// Deletes a chat: it is in no list and answers to no question, until it is undone or a front
+/// end goes on telling it.
+#[utoipa::path(
+    delete, path = "/chats/{chat}", tag = "chats",
+    params(
+        ("chat" = String, Path, description = "The chat's id"),
+        ("if-match" = Option<String>, Header, description = "The version the caller has seen")
+    ),
+    responses((status = 200, body = Wrote<DeletedChat>))
+)]
+async fn delete(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+    seen: IfMatch,
+) -> Result<Json<Wrote<DeletedChat>>, Problem> {
+    let id = ChatId(chat);
+    let (revision, undo, _) = say(&app, &caller, &id, &seen, |label, record| {
+        label.deleted = Some(record.version);
+    })
+    .await?;
+    Ok(Json(Wrote { undo, revision, item: DeletedChat { id } }))
+}
+
+/// Whether a message is hidden.
+#[derive(Debug, Deserialize, ToSchema)]
+struct Hiding {
+    /// Whether the model shall not see it.
+    hidden: bool,
+}
+
+/// Hides a message from the model, or shows it again, on every branch it stands in. It holds
+/// for the prompts of `POST /weave`; a front end with a prompt of its own decides itself what
+/// it sends.
+#[utoipa::path(
+    put, path = "/chats/{chat}/messages/{node}/hidden", tag = "chats",
+    params(
+        ("chat" = String, Path, description = "The chat's id"),
+        ("node" = String, Path, description = "The message's node"),
+        ("if-match" = Option<String>, Header, description = "The version the caller has seen")
+    ),
+    request_body = Hiding,
+    responses((status = 200, body = Wrote<ChatView>))
+)]
+async fn hide(
+    State(app): State<App>,
+    caller: Caller,
+    Path((chat, node)): Path<(String, String)>,
+    seen: IfMatch,
+    Json(Hiding { hidden }): Json<Hiding>,
+) -> Result<Tagged<Wrote<ChatView>>, Problem> {
+    let (chat, node) = (ChatId(chat), node_of(&node)?);
+    caller.chat(&app, &chat).await?;
+    let tree = app.store.tree(&caller.tenant, &chat).await?;
+    let found = &tree[position(&tree, &chat, node)?];
+    let (revision, undo, _) = say(&app, &caller, &chat, &seen, |label, _| {
+        label.set_hidden(found.message_id, found.message.hidden, hidden);
+    })
+    .await?;
+    labelled(&app, &caller, &chat, (revision, undo)).await
+}

@@ -1,0 +1,343 @@
+//! Features that ask a model, kept in step with what is set.
+//!
+//! Whoever asks keeps the model it began with, and whoever comes next asks the newer one. The
+//! embedder is exchanged in the background: all lore is embedded anew with it, and until that
+//! is done entries are found with the one before. What was set through the API and cannot be
+//! used stops nobody: the stories go on without it, and it is told where it was set.
+
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use loreloom_core::{ids::TenantId, units::Tokens};
+use loreloom_memory::service::MemoryServices;
+use tokio::sync::{Mutex, watch};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    announcements::Announcements,
+    connections::{Connection, Connections},
+    events::Happened,
+    features::{Feature, FeatureChoice, Features},
+    lore_service::{EntryFinder, LoreService},
+    turn::Choosing,
+};
+
+/// What a server was started with, besides its connections.
+#[derive(Clone, Debug)]
+pub struct Started {
+    /// What the configuration says.
+    pub configured: Features,
+    /// The features whose model was named at start, by the option that did: nothing that is
+    /// set elsewhere changes them.
+    pub fixed: Vec<(Feature, &'static str)>,
+    /// How long a turn waits for an embedder that is asked over the network.
+    pub patience: Duration,
+}
+
+impl Default for Started {
+    fn default() -> Self {
+        let (configured, fixed) = (Features::default(), Vec::new());
+        Self { configured, fixed, patience: Duration::from_secs(2) }
+    }
+}
+
+/// The features as they were taken up last.
+#[derive(Default)]
+pub(crate) struct LiveFeatures {
+    taken: RwLock<Vec<(Feature, SwitchedFeature)>>,
+    /// Told whenever one changes.
+    changed: watch::Sender<()>,
+    /// Embedders are exchanged one after the other.
+    exchanging: Mutex<()>,
+}
+
+/// What was taken up for a feature, and what came of it.
+#[derive(Clone)]
+struct SwitchedFeature {
+    wanted: FeatureTarget,
+    outcome: FeatureOutcome,
+}
+
+/// What a feature is to ask.
+#[derive(Clone, Default)]
+struct FeatureTarget {
+    choice: Option<FeatureChoice>,
+    /// Its connection, if there is one.
+    connection: Option<Arc<Connection>>,
+    /// Whether the configuration says so, and not the API.
+    configured: bool,
+}
+
+impl FeatureTarget {
+    /// Whether that is the same model of the same connection. One that was exchanged has its
+    /// name still.
+    fn is_same(&self, other: &Self) -> bool {
+        let same_connection = match (&self.connection, &other.connection) {
+            (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        self.choice == other.choice && same_connection
+    }
+}
+
+#[derive(Clone)]
+enum FeatureOutcome {
+    /// It works, or nothing is asked.
+    Works,
+    /// It is being taken up; meanwhile this works.
+    Pending(Option<FeatureChoice>),
+    /// It does not work, for this reason.
+    Fails(String),
+}
+
+/// What people are told of features.
+#[derive(Debug, Default)]
+pub(crate) struct FeaturesNow {
+    /// What works.
+    pub(crate) working: Features,
+    /// What is being taken up.
+    pub(crate) pending: Vec<&'static str>,
+    /// Why others do not work.
+    pub(crate) problems: Vec<String>,
+}
+
+impl LiveFeatures {
+    fn of(&self, feature: Feature) -> Option<SwitchedFeature> {
+        let taken = self.taken.read().unwrap_or_else(PoisonError::into_inner);
+        taken.iter().find(|(one, _)| *one == feature).map(|(_, taken)| taken.clone())
+    }
+
+    fn set(&self, feature: Feature, wanted: FeatureTarget, outcome: FeatureOutcome) {
+        if let FeatureOutcome::Fails(reason) = &outcome {
+            tracing::warn!(%feature, %reason, "a feature cannot be used");
+        }
+        let mut all = self.taken.write().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|(one, _)| *one != feature);
+        all.push((feature, SwitchedFeature { wanted, outcome }));
+        drop(all);
+        self.changed.send_replace(());
+    }
+
+    fn is_pending(&self) -> bool {
+        let taken = self.taken.read().unwrap_or_else(PoisonError::into_inner);
+        taken.iter().any(|(_, taken)| matches!(taken.outcome, FeatureOutcome::Pending(_)))
+    }
+
+    /// Waits until nothing is being taken up.
+    async fn settled(&self) {
+        let mut changed = self.changed.subscribe();
+        // The other end is here, too.
+        let _ended = changed.wait_for(|()| !self.is_pending()).await;
+    }
+}
+
+fn fails(feature: Feature, reason: &str) -> String {
+    format!("`{feature}` does not work: {reason}")
+}
+
+/// Lets features ask the models that are set now.
+pub(crate) struct FeatureSwitch {
+    pub(crate) tenant: TenantId,
+    pub(crate) configured: Arc<Connections>,
+    pub(crate) memory: Option<Arc<MemoryServices>>,
+    pub(crate) choosing: Option<Arc<Choosing>>,
+    pub(crate) lore: Arc<LoreService>,
+    /// The context size of models that state none.
+    pub(crate) context: Tokens,
+    pub(crate) announcements: Announcements,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) stopping: CancellationToken,
+    pub(crate) state: LiveFeatures,
+}
+
+impl FeatureSwitch {
+    /// Waits until nothing is being taken up.
+    pub(crate) async fn settled(&self) {
+        self.state.settled().await;
+    }
+
+    /// What is to be told of features, with what is set through the API.
+    pub(crate) fn now(&self, set: &Features) -> FeaturesNow {
+        let mut now = FeaturesNow::default();
+        let writer = set.writer.as_ref().or(self.configured.start().configured.writer.as_ref());
+        now.working.writer = writer.cloned();
+        // The others are the installation's: other tenants change none of them.
+        if self.tenant != TenantId::local() {
+            return now;
+        }
+        for (feature, option) in &self.configured.start().fixed {
+            if set.of(*feature).is_some() {
+                let wins = format!("`{option}` on the command line wins over it");
+                now.problems.push(fails(*feature, &wins));
+            }
+        }
+        for feature in Feature::ASKING {
+            let Some(SwitchedFeature { wanted, outcome }) = self.state.of(feature) else {
+                continue;
+            };
+            *now.working.of_mut(feature) = match outcome {
+                FeatureOutcome::Works => wanted.choice,
+                FeatureOutcome::Pending(before) => {
+                    now.pending.push(feature.name());
+                    before
+                }
+                FeatureOutcome::Fails(reason) => {
+                    now.problems.push(fails(feature, &reason));
+                    None
+                }
+            };
+        }
+        now
+    }
+
+    /// Why what the configuration says of features cannot be used. A host does not start with
+    /// such a one: whoever wrote the file is there to mend it.
+    pub(crate) fn configured_problems(&self) -> Vec<String> {
+        let taken = self.state.taken.read().unwrap_or_else(PoisonError::into_inner);
+        let problem = |(feature, taken): &(Feature, SwitchedFeature)| match &taken.outcome {
+            FeatureOutcome::Fails(reason) if taken.wanted.configured => {
+                Some(format!("the feature `{feature}`: {reason}"))
+            }
+            FeatureOutcome::Fails(_) | FeatureOutcome::Works | FeatureOutcome::Pending(_) => None,
+        };
+        taken.iter().filter_map(problem).collect()
+    }
+
+    /// Has features ask what they are to ask now, where that is something else than before.
+    pub(crate) fn take_up(self: &Arc<Self>, connections: &Connections, set: &Features) {
+        if self.tenant != TenantId::local() {
+            return;
+        }
+        let start = self.configured.start();
+        let all = set.over(&start.configured);
+        for feature in Feature::ASKING {
+            if start.fixed.iter().any(|(fixed, _)| *fixed == feature) {
+                continue;
+            }
+            let choice = all.of(feature).cloned();
+            let connection = choice.as_ref().map(FeatureChoice::connection);
+            let connection = connection.and_then(|name| connections.named(name).ok()).cloned();
+            let configured = set.of(feature).is_none();
+            let wanted = FeatureTarget { choice, connection, configured };
+            let before = self.state.of(feature);
+            let known = before.as_ref().map(|taken| taken.wanted.clone()).unwrap_or_default();
+            if !known.is_same(&wanted) {
+                self.take_up_feature(feature, wanted, before);
+            }
+        }
+    }
+
+    fn take_up_feature(
+        self: &Arc<Self>,
+        feature: Feature,
+        wanted: FeatureTarget,
+        before: Option<SwitchedFeature>,
+    ) {
+        let taken = match feature {
+            // Every request looks the writer up.
+            Feature::Writer => Ok(()),
+            Feature::Extractor => self.employ_extractor(&wanted),
+            Feature::Selector => self.employ_selector(&wanted),
+            Feature::Embedder => return self.begin_exchange(wanted, before),
+        };
+        let outcome = taken.map_or_else(FeatureOutcome::Fails, |()| FeatureOutcome::Works);
+        self.state.set(feature, wanted, outcome);
+    }
+
+    fn employ_extractor(&self, wanted: &FeatureTarget) -> Result<(), String> {
+        let Some(memory) = &self.memory else { return Ok(()) };
+        let employed = wanted.asked().map(|asked| {
+            let (connection, model) = asked?;
+            let questions = connection.questions()?;
+            Ok((questions.used(self.context), questions.model(model)?))
+        });
+        match employed {
+            Some(Ok((used, model))) => memory.models.assign(used, model),
+            Some(Err(reason)) => {
+                memory.models.dismiss();
+                return Err(reason);
+            }
+            None => memory.models.dismiss(),
+        }
+        Ok(())
+    }
+
+    fn employ_selector(&self, wanted: &FeatureTarget) -> Result<(), String> {
+        let Some(choosing) = &self.choosing else { return Ok(()) };
+        let model = wanted.asked().map(|asked| {
+            let (connection, model) = asked?;
+            connection.questions()?.model(model)
+        });
+        let problem = model.as_ref().and_then(|model| model.as_ref().err().cloned());
+        choosing.employ(model);
+        problem.map_or(Ok(()), Err)
+    }
+
+    /// Exchanges the embedder beside everything else: it has to be asked for all lore.
+    fn begin_exchange(self: &Arc<Self>, wanted: FeatureTarget, before: Option<SwitchedFeature>) {
+        let working = before.and_then(|taken| match taken.outcome {
+            FeatureOutcome::Works => taken.wanted.choice,
+            FeatureOutcome::Pending(working) => working,
+            FeatureOutcome::Fails(_) => None,
+        });
+        self.state.set(Feature::Embedder, wanted.clone(), FeatureOutcome::Pending(working));
+        let this = Arc::clone(self);
+        self.tasks.spawn(async move {
+            tokio::select! {
+                () = this.stopping.cancelled() => {}
+                () = this.exchange(wanted) => {}
+            }
+        });
+    }
+
+    async fn exchange(&self, wanted: FeatureTarget) {
+        let features = &self.state;
+        let _one_at_a_time = features.exchanging.lock().await;
+        let is_wanted =
+            || features.of(Feature::Embedder).is_some_and(|taken| taken.wanted.is_same(&wanted));
+        // Somebody may have thought better of it, and has begun an exchange of his own.
+        if !is_wanted() {
+            return;
+        }
+        let mut outcome = FeatureOutcome::Works;
+        if let Err(reason) = self.find_with(&wanted).await {
+            outcome = FeatureOutcome::Fails(reason);
+            if let Err(error) = self.lore.find_with_own().await {
+                tracing::warn!(%error, "the embedder stays as it was");
+            }
+        }
+        if is_wanted() {
+            features.set(Feature::Embedder, wanted.clone(), outcome);
+        }
+        let version = self.lore.current().library().version().to_string();
+        self.announcements.tell(Happened::Lore { version });
+    }
+
+    /// Finds entries with what is wanted, or with the server's own where nothing is.
+    async fn find_with(&self, wanted: &FeatureTarget) -> Result<(), String> {
+        let found = match wanted.asked() {
+            None => self.lore.find_with_own().await,
+            Some(asked) => {
+                let (connection, model) = asked?;
+                let embedder = connection.questions()?.embedder(model).await?;
+                let patience = Some(self.configured.start().patience);
+                self.lore.find_with(EntryFinder { embedder, patience }).await
+            }
+        };
+        found.map_err(|error| error.to_string())
+    }
+}
+
+impl FeatureTarget {
+    /// The connection and the model to ask; `None` if nobody is.
+    fn asked(&self) -> Option<Result<(&Connection, Option<&str>), String>> {
+        let choice = self.choice.as_ref()?;
+        let connection = self.connection.as_ref();
+        let connection =
+            connection.ok_or_else(|| format!("there is no connection `{}`", choice.connection()));
+        Some(connection.map(|connection| (connection.as_ref(), choice.model())))
+    }
+}

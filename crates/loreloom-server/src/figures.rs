@@ -1,0 +1,11 @@
+//! Figures of the running server. A restart forgets them.
+
+use crate::{fail_opens::FailOpens, metrics::Metrics, timings::Timings};
+
+/// Figures of the running server.
+#[derive(Default)]
+pub(crate) struct Figures {
+    pub(crate) metrics: Metrics,
+    pub(crate) timings: Timings,
+    pub(crate) fail_opens: FailOpens,
+}

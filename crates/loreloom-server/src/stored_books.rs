@@ -1,0 +1,277 @@
+//! The books and rules a tenant has set up, on its desk.
+
+use std::sync::Arc;
+
+use loreloom_core::{
+    book::Book,
+    ids::{BookId, BookVersion, TenantId},
+    library::{Binding, Dialect, Volume},
+    rules::Rules,
+    units::Timestamp,
+};
+use loreloom_ports::{Change, Desk, Item, StoreError};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// Names of books on the desk begin so.
+pub(crate) const BOOKS: &str = "book/";
+/// The name of the rules on the desk.
+const RULES: &str = "rules";
+
+/// Who made a book say what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Maker {
+    /// Somebody, on the page or over the API.
+    Hand,
+    /// A file that was read, on the page, over the API or by `loreloom books add`.
+    Import,
+}
+
+/// A book that stands in the bookcase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shelved {
+    /// The book as it was kept.
+    pub version: BookVersion,
+    /// Its name.
+    pub name: String,
+    /// How many entries it has.
+    pub entries: usize,
+    /// How it is read.
+    #[serde(default)]
+    pub dialect: Dialect,
+    /// Whom it follows; nobody if it only stands there.
+    #[serde(default)]
+    pub bindings: Vec<Binding>,
+    /// Books are woven in this order.
+    #[serde(default)]
+    pub place: u32,
+    /// Who made this version; nothing if it was written before that was recorded. It stands
+    /// with the value, so that an undo brings it back with what it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<Maker>,
+}
+
+/// A book, and where it stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredBook {
+    /// Its id.
+    pub id: BookId,
+    /// The revision that last changed it.
+    pub revision: u64,
+    /// The rest.
+    #[serde(flatten)]
+    pub shelved: Shelved,
+}
+
+/// Everything in the bookcase at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Contents {
+    /// The desk's revision.
+    pub revision: u64,
+    /// The books, in order.
+    pub books: Vec<StoredBook>,
+    /// The rules, where they were set.
+    pub rules: Option<Rules>,
+}
+
+/// The books and rules of one tenant.
+#[derive(Clone, Copy)]
+pub struct StoredBooks<'a> {
+    /// Where they are kept.
+    pub desk: &'a dyn Desk,
+    /// Whose they are.
+    pub tenant: &'a TenantId,
+}
+
+/// Why the bookcase could not do as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoredBooksError {
+    /// The book is not there.
+    #[error("there is no book `{id}`")]
+    NoBook {
+        /// The id asked for.
+        id: BookId,
+    },
+    /// The store failed, or refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl StoredBooks<'_> {
+    /// What stands in it.
+    pub async fn contents(&self) -> Result<Contents, StoreError> {
+        let revision = self.desk.revision(self.tenant).await?;
+        let mut contents = Contents { revision, ..Contents::default() };
+        for item in self.desk.items(self.tenant, "").await? {
+            if item.key == RULES {
+                contents.rules = Some(read(&item)?);
+            } else if let Some(id) = item.key.strip_prefix(BOOKS) {
+                let (id, revision) = (BookId::from(id), item.revision);
+                contents.books.push(StoredBook { id, revision, shelved: read(&item)? });
+            }
+        }
+        contents.books.sort_by_key(|book| book.shelved.place);
+        Ok(contents)
+    }
+
+    /// One book.
+    pub async fn find(&self, id: &BookId) -> Result<StoredBook, StoredBooksError> {
+        let found = self.contents().await?.books.into_iter().find(|book| book.id == *id);
+        found.ok_or_else(|| StoredBooksError::NoBook { id: id.clone() })
+    }
+
+    /// A book's text.
+    pub async fn book(&self, standing: &StoredBook) -> Result<Book, StoreError> {
+        let version = standing.shelved.version;
+        let book = self.desk.book(self.tenant, version).await?;
+        book.ok_or_else(|| StoreError::Damaged {
+            what: format!("book `{}`", standing.id),
+            reason: format!("its version {version} is missing"),
+        })
+    }
+
+    /// Puts books in with whom they follow, in place of those of the same ids, all in one
+    /// revision, which it returns. A book that says what it said stays its maker's.
+    ///
+    /// Fails with [`StoreError::Outdated`] if `seen` is given and is not the last revision.
+    pub async fn put(
+        &self,
+        books: Vec<(Volume, Vec<Binding>)>,
+        by: Maker,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let there = self.contents().await?.books;
+        let mut last = there.last().map_or(0, |last| last.shelved.place.saturating_add(1));
+        let mut changes = Vec::with_capacity(books.len());
+        for (Volume { book, dialect }, bindings) in books {
+            let before = there.iter().find(|other| other.id == book.id);
+            let place = before.map_or(last, |before| before.shelved.place);
+            last = last.max(place.saturating_add(1));
+            let version = self.desk.keep_book(self.tenant, &book).await?;
+            let (name, entries) = (book.name.clone(), book.entries.len());
+            let same = before.filter(|before| before.shelved.version == version);
+            let by = same.map_or(Some(by), |same| same.shelved.by);
+            let shelved = Shelved { version, name, entries, dialect, bindings, place, by };
+            changes.push(change(&book.id, Some(&shelved))?);
+        }
+        self.desk.change(self.tenant, &changes, seen, now).await
+    }
+
+    /// Changes how a book stands there. Returns the revision.
+    pub async fn arrange(
+        &self,
+        id: &BookId,
+        seen: Option<u64>,
+        now: Timestamp,
+        arrange: impl FnOnce(&mut Shelved) + Send,
+    ) -> Result<u64, StoredBooksError> {
+        let StoredBook { mut shelved, .. } = self.find(id).await?;
+        arrange(&mut shelved);
+        Ok(self.desk.change(self.tenant, &[change(id, Some(&shelved))?], seen, now).await?)
+    }
+
+    /// Takes a book out. Its text stays kept, so that this can be undone.
+    pub async fn remove(
+        &self,
+        id: &BookId,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<u64, StoredBooksError> {
+        self.find(id).await?;
+        Ok(self.desk.change(self.tenant, &[change(id, None)?], seen, now).await?)
+    }
+
+    /// Sets the rules.
+    pub async fn set_rules(
+        &self,
+        rules: &Rules,
+        seen: Option<u64>,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        self.desk.change(self.tenant, &[Self::rules_change(Some(rules))?], seen, now).await
+    }
+
+    /// The change that sets the rules, or takes them away.
+    pub(crate) fn rules_change(rules: Option<&Rules>) -> Result<Change, StoreError> {
+        Ok(Change { key: RULES.to_owned(), value: rules.map(written).transpose()? })
+    }
+}
+
+fn change(id: &BookId, shelved: Option<&Shelved>) -> Result<Change, StoreError> {
+    Ok(Change { key: format!("{BOOKS}{id}"), value: shelved.map(written).transpose()? })
+}
+
+impl StoredBook {
+    /// The book as a volume.
+    pub fn volume(&self, book: Arc<Book>) -> Volume {
+        Volume { book, dialect: self.shelved.dialect }
+    }
+}
+
+fn read<T: for<'de> Deserialize<'de>>(item: &Item) -> Result<T, StoreError> {
+    T::deserialize(&item.value).map_err(|error| StoreError::Damaged {
+        what: format!("`{}` on the desk", item.key),
+        reason: error.to_string(),
+    })
+}
+
+fn written(value: &impl Serialize) -> Result<Value, StoreError> {
+    serde_json::to_value(value).map_err(|error| StoreError::Contradiction {
+        rule: "what is kept has a JSON form",
+        found: error.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use loreloom_core::book::Entry;
+    use loreloom_store::InMemoryStore;
+
+    use super::*;
+
+    fn volume(id: &str, text: &str) -> Volume {
+        let mut book = Book::new(id, id.to_uppercase());
+        let mut entry = Entry::new(format!("{id}/0"));
+        text.clone_into(&mut entry.content);
+        book.entries.push(entry);
+        Volume { book: Arc::new(book), dialect: Dialect::Cards }
+    }
+
+    #[tokio::test]
+    async fn a_book_is_put_in_arranged_replaced_taken_out_and_brought_back() {
+        let (desk, tenant) = (InMemoryStore::default(), TenantId::local());
+        let case = StoredBooks { desk: &desk, tenant: &tenant };
+        let here = vec![Binding::Everywhere];
+        let two = vec![(volume("z", "one"), here.clone()), (volume("a", "two"), here)];
+        assert_eq!(case.put(two, Maker::Import, Some(0), Timestamp(1)).await.unwrap(), 1);
+        let ids = |contents: &Contents| -> Vec<String> {
+            contents.books.iter().map(|book| book.id.to_string()).collect()
+        };
+        assert_eq!(ids(&case.contents().await.unwrap()), ["z", "a"], "in order of arrival");
+        case.put(vec![(volume("z", "three"), Vec::new())], Maker::Hand, None, Timestamp(3))
+            .await
+            .unwrap();
+        let contents = case.contents().await.unwrap();
+        assert_eq!(ids(&contents), ["z", "a"]);
+        let book = case.book(&contents.books[0]).await.unwrap();
+        assert_eq!(book.entries[0].content, "three");
+        let makers: Vec<_> = contents.books.iter().map(|one| one.shelved.by).collect();
+        assert_eq!(makers, [Some(Maker::Hand), Some(Maker::Import)]);
+        let same = vec![(volume("z", "three"), Vec::new())];
+        let put = case.put(same, Maker::Import, None, Timestamp(3)).await.unwrap();
+        assert_eq!(put, 2, "who puts the same in its place changes nothing");
+        let bind = |shelved: &mut Shelved| shelved.bindings = vec![Binding::Chat("c".into())];
+        case.arrange(&"z".into(), Some(2), Timestamp(4), bind).await.unwrap();
+        let removed = case.remove(&"z".into(), None, Timestamp(5)).await.unwrap();
+        assert_eq!(removed, 4);
+        let gone = case.find(&"z".into()).await.unwrap_err();
+        assert_eq!(gone.to_string(), "there is no book `z`");
+        desk.undo(&tenant, removed, Timestamp(6)).await.unwrap();
+        let back = case.find(&"z".into()).await.unwrap();
+        assert_eq!(back.shelved.bindings, [Binding::Chat("c".into())]);
+        assert_eq!(back.shelved.dialect, Dialect::Cards);
+    }
+}

@@ -1,0 +1,171 @@
+//! A plan carried out in the JSON of a body.
+
+use std::ops::Range;
+
+use loreloom_core::{
+    assemble::{Insertion, Plan},
+    cache_placement::CacheMark,
+};
+use loreloom_recognise::wire::{PromptField, outline::Outline};
+use serde_json::{Value, json};
+
+use super::{
+    OWN_FIELD, message,
+    raw::{Patches, RawFields, quoted, range_of, without},
+};
+
+/// The body, whose parts stand there, with the plan carried out and without our own field.
+pub(super) fn woven(body: &str, outline: &Outline, field: PromptField, plan: &Plan) -> String {
+    let fields = RawFields::over(body, outline);
+    let mut patches = Patches::default();
+    match *fields.places_of(OWN_FIELD) {
+        [] => (),
+        [ref only] => patches.put(only.clone(), String::new()),
+        // Their commas are one another's.
+        [..] => {
+            let body = without(body, OWN_FIELD).unwrap_or_default();
+            return woven(&body, &Outline::of(&body).unwrap_or_default(), field, plan);
+        }
+    }
+    match field {
+        PromptField::Messages { developer } => {
+            let system = if developer { "developer" } else { "system" };
+            if let Some(list) = fields.list("messages") {
+                weave_list(&mut patches, body, list, plan, 0, system);
+            }
+        }
+        PromptField::Prompt => {
+            if let Some(prompt) = fields.get("prompt") {
+                let only = fields.list("prompt").and_then(|(_, items)| items.first());
+                let only = only.map(|only| &body[only.clone()]);
+                weave_string(&mut patches, body, only.unwrap_or(prompt), plan, 0);
+            }
+        }
+        PromptField::Input { instructed } => {
+            let first = usize::from(instructed);
+            if let Some(instructions) = fields.get("instructions").filter(|_| instructed) {
+                weave_string(&mut patches, body, instructions, plan, 0);
+            }
+            if let Some(list) = fields.list("input") {
+                weave_list(&mut patches, body, list, plan, first, "system");
+            } else if let Some(input) = fields.get("input") {
+                weave_input(&mut patches, body, input, plan, first);
+            }
+        }
+    }
+    patches.apply(body)
+}
+
+/// Edits a JSON string that is message `at` of the plan.
+fn weave_string(patches: &mut Patches, body: &str, string: &str, plan: &Plan, at: usize) {
+    if let Some(text) = edited_string(string, plan, at) {
+        patches.put(range_of(string, body), quoted(&text));
+    }
+}
+
+/// The text of a JSON string with its edits; `None` if it stays as it is.
+fn edited_string(string: &str, plan: &Plan, at: usize) -> Option<String> {
+    let text: String = serde_json::from_str(string).ok()?;
+    let edits: Vec<_> = plan.edits_of(at).collect();
+    (!edits.is_empty()).then(|| message::edited(&text, 0, &edits))
+}
+
+/// A list of messages, of which the first is message `first` of the plan.
+fn weave_list(
+    patches: &mut Patches,
+    body: &str,
+    (list, messages): (Range<usize>, &[Range<usize>]),
+    plan: &Plan,
+    first: usize,
+    system: &str,
+) {
+    for (index, one) in messages.iter().enumerate() {
+        let edits: Vec<_> = plan.edits_of(first + index).collect();
+        if !edits.is_empty() {
+            message::edit(patches, body, &body[one.clone()], &edits);
+        }
+    }
+    for insertion in &plan.insertions {
+        let new = inserted(insertion, system);
+        // Those before the first message of the list stand before it, too.
+        match messages.get(insertion.before.saturating_sub(first)) {
+            Some(next) => {
+                patches.put(next.start..next.start, format!("{new},"));
+            }
+            None if messages.is_empty() && is_first(plan, insertion) => {
+                patches.put(list.start + 1..list.start + 1, new);
+            }
+            None => {
+                let last = messages.last().map_or(list.start + 1, |last| last.end);
+                patches.put(last..last, format!(",{new}"));
+            }
+        }
+    }
+}
+
+fn is_first(plan: &Plan, insertion: &Insertion) -> bool {
+    plan.insertions.first().is_some_and(|first| std::ptr::eq(first, insertion))
+}
+
+/// A text that is the input of the responses API, and becomes a list if a message must stand
+/// beside it.
+fn weave_input(patches: &mut Patches, body: &str, input: &str, plan: &Plan, first: usize) {
+    if plan.insertions.is_empty() {
+        weave_string(patches, body, input, plan, first);
+        return;
+    }
+    let said = match edited_string(input, plan, first) {
+        Some(text) => quoted(&text),
+        None => input.to_owned(),
+    };
+    let said = format!(r#"{{"role":"user","content":{said}}}"#);
+    let (before, after): (Vec<&Insertion>, Vec<&Insertion>) =
+        plan.insertions.iter().partition(|insertion| insertion.before <= first);
+    let write = |insertions: Vec<&Insertion>| -> Vec<String> {
+        insertions.into_iter().map(|insertion| inserted(insertion, "system")).collect()
+    };
+    let list = [write(before), vec![said], write(after)].concat();
+    patches.put(range_of(input, body), format!("[{}]", list.join(",")));
+}
+
+/// The body with breakpoints after messages, in Anthropic's words; `None` if there is nothing
+/// to do. A front end that sets breakpoints itself knows better.
+pub(super) fn marked(body: &str, field: PromptField, breakpoints: &[CacheMark]) -> Option<String> {
+    let PromptField::Messages { .. } = field else { return None };
+    if breakpoints.is_empty() || body.contains("\"cache_control\"") {
+        return None;
+    }
+    let fields = RawFields::of(body)?;
+    let (_, messages) = fields.list("messages")?;
+    let mut patches = Patches::default();
+    for CacheMark { message, .. } in breakpoints {
+        let one = messages.get(*message).and_then(|one| body.get(one.clone()));
+        let content = one.and_then(|one| RawFields::of(one)?.get("content"));
+        if let Some((content, marked)) = content.and_then(|one| Some((one, with_mark(one)?))) {
+            patches.put(range_of(content, body), marked);
+        }
+    }
+    Some(patches.apply(body))
+}
+
+/// The content of a message with a breakpoint at its end; `None` if it can have none.
+fn with_mark(content: &str) -> Option<String> {
+    let mut parts = match serde_json::from_str(content).ok()? {
+        Value::String(text) if !text.is_empty() => vec![json!({ "type": "text", "text": text })],
+        Value::Array(parts) => parts,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            return None;
+        }
+    };
+    let last = parts.last_mut()?.as_object_mut()?;
+    last.insert("cache_control".to_owned(), json!({ "type": "ephemeral" }));
+    serde_json::to_string(&parts).ok()
+}
+
+fn inserted(insertion: &Insertion, system: &str) -> String {
+    let role = match insertion.role.as_str() {
+        "system" => system,
+        other => other,
+    };
+    json!({ "role": role, "content": insertion.joined.text }).to_string()
+}

@@ -1,0 +1,57 @@
+//! Send: the request goes to the model's server.
+
+use bytes::Bytes;
+use http::{
+    HeaderMap,
+    header::{ACCEPT_ENCODING, AUTHORIZATION},
+};
+use loreloom_core::ids::TenantId;
+use loreloom_ports::{UpstreamError, UpstreamReply};
+
+use super::{Turns, place::PreparedRequest};
+use crate::{
+    connections::Connection,
+    proxy::{ProxyRequest, headers, upstream_call},
+};
+
+/// Sends a request with another body.
+pub(super) async fn send(
+    turns: &Turns,
+    request: ProxyRequest,
+    body: Bytes,
+    connection: &Connection,
+) -> Result<UpstreamReply, UpstreamError> {
+    let mut parts = request.parts;
+    // The reply is read on its way, so it must not be compressed.
+    parts.headers.remove(ACCEPT_ENCODING);
+    hold_key(turns, connection, &parts.headers);
+    connection.upstream.send(upstream_call(parts, body)).await
+}
+
+/// Hands the key of the front end to a connection that has none of its own. Background work
+/// is done for the installation's own tenant only, so keys of other tenants stay theirs.
+fn hold_key(turns: &Turns, connection: &Connection, headers: &HeaderMap) {
+    let Some(holding) = connection.holding.as_ref().filter(|_| turns.tenant == TenantId::local())
+    else {
+        return;
+    };
+    let key = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    if let Some(key) = key.and_then(|value| value.strip_prefix("Bearer ")) {
+        holding(key);
+    }
+}
+
+/// What the front end learns about its request.
+pub(super) fn response_headers(prepared: &PreparedRequest) -> HeaderMap {
+    let mut found = HeaderMap::new();
+    if let Some(placed) = &prepared.turn {
+        let turn = &placed.turn;
+        found.insert(headers::WOVEN, placed.plan.texts().into());
+        headers::tell(&mut found, headers::CHAT, turn.story.path.chat().as_str());
+        headers::tell(&mut found, headers::TYPE, turn.input.generation.as_str());
+    }
+    if let Some(complaint) = &prepared.complaint {
+        headers::tell(&mut found, headers::WARNING, complaint);
+    }
+    found
+}
