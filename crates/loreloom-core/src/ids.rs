@@ -163,7 +163,7 @@ digest_id! {
     LibraryVersion,
     /// A book as it was kept: the hash of all it says.
     BookVersion,
-    /// A text that was placed in a story (see [`crate::stable`]).
+    /// A text that was placed in a story (see [`crate::cache_placement`]).
     SlipId,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The text of an entry always keeps its decorators; only a crossing to another format
 //! turns them into fields, and only when asked. Reading them is the engine's work
-//! ([`loreloom_core::cards`]): there is one grammar, and what is lifted means what the
+//! ([`loreloom_core::dialects::cards`]): there is one grammar, and what is lifted means what the
 //! engine would have done.
 
 mod lift;
