@@ -20,7 +20,7 @@ mod archive;
 mod byaf;
 mod card;
 pub mod chat;
-mod crossing;
+mod conversion;
 pub mod decorators;
 mod detect;
 mod dialect;
@@ -55,7 +55,7 @@ mod yaml;
 
 pub use self::{
     card::{Asset, Card, CardVersion, DepthPrompt},
-    crossing::crossed,
+    conversion::crossed,
     detect::{Format, detect},
     dialect::dialect_of,
     error::FormatError,

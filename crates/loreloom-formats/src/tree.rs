@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use crate::{
-    crossing,
+    conversion,
     error::FormatError,
     import::ImportOptions,
     json::Node,
@@ -44,7 +44,7 @@ pub(crate) fn read(
         && let Some(node) = at_path(root, holder)
     {
         schema.read_book(node, &mut book, notes);
-        crossing::restore_book(&mut book);
+        conversion::restore_book(&mut book);
     }
     let Some(container) = at_path(root, &path).filter(|node| !node.is_null()) else {
         return Ok(book);
@@ -92,7 +92,7 @@ fn read_rows(
             notes: &mut *notes,
         };
         let mut entry = schema.read_entry(id, &row, &mut reading);
-        crossing::restore_entry(&mut entry);
+        conversion::restore_entry(&mut entry);
         if options.split_keys {
             split_keys(&mut entry, notes);
         }

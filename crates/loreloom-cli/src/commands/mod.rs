@@ -2,7 +2,6 @@
 
 mod books;
 mod cache_report;
-mod care;
 mod chats;
 mod connections;
 mod conversion;
@@ -17,6 +16,7 @@ mod inspect;
 mod jobs;
 mod keys;
 mod lint;
+mod maintenance;
 mod memory;
 mod merge;
 mod model_test;
@@ -67,7 +67,7 @@ pub(crate) enum Command {
     /// Keep books with the stories: add, attach, list, undo
     Books(books::BooksArguments),
     /// Copy all chats to a new file, while they are in use
-    Backup(care::Backup),
+    Backup(maintenance::Backup),
     /// Compare how much of each prompt a prompt cache can keep, by where the lore stands
     CacheReport(cache_report::CacheReport),
     /// List the stored chats
@@ -77,7 +77,7 @@ pub(crate) enum Command {
     /// Say which turns of chats a new version of a book changes
     DiffRun(diff_run::DiffRun),
     /// Look for damage in the stored chats
-    Doctor(care::Doctor),
+    Doctor(maintenance::Doctor),
     /// Write a chat, a lorebook or a card for another program
     Export(export::Export),
     /// Read lorebooks, cards and chats, whatever their format
@@ -99,7 +99,7 @@ pub(crate) enum Command {
     /// Give up the prompts and verdicts of old turns to save space
     Retain(retain::Retain),
     /// Put a backup where the chats are kept
-    Restore(care::Restore),
+    Restore(maintenance::Restore),
     /// Say what the scene of a chat is like, and which notes are pinned or blocked in it
     Scene(scene::SceneCommand),
     /// Show a chat's current path and what was woven in at each message
@@ -113,7 +113,7 @@ pub(crate) enum Command {
     /// Take back the last thing that was stored in a chat
     Undo(undo::Undo),
     /// Give the space of deleted rows back
-    Vacuum(care::Vacuum),
+    Vacuum(maintenance::Vacuum),
     /// Weave lore into a chat and print the prompt
     Weave(weave::Weave),
     /// Decide a past turn again and say why each entry fired or did not

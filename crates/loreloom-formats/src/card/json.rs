@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Asset, Card, CardVersion, DepthPrompt, crossing};
+use super::{Asset, Card, CardVersion, DepthPrompt, conversion};
 use crate::{decorators, json::Node, note::Notes, tolerant::Fields};
 
 /// What a card without a name is called.
@@ -106,7 +106,7 @@ pub(crate) fn read(root: &Node<'_>, version: CardVersion, notes: &mut Notes) -> 
     if let Some(assets) = odd_assets(data, notes) {
         card.extensions.insert("assets".to_owned(), assets);
     }
-    crossing::restore(&mut card);
+    conversion::restore(&mut card);
     card
 }
 

@@ -5,14 +5,14 @@
 
 pub(crate) mod book;
 mod book_write;
-mod crossing;
+mod conversion;
 mod json;
 
 use loreloom_core::book::Extensions;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
-    crossing::{told, write_whole},
+    conversion::{told, write_whole},
     json::{mirrors, named, read, to_v2, write},
 };
 

@@ -90,7 +90,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::crossing;
+    use crate::conversion;
 
     /// What a text's decorators change, and what is ignored.
     fn changed(content: &str) -> (Value, Vec<String>) {
@@ -98,7 +98,8 @@ mod tests {
         content.clone_into(&mut entry.content);
         let Lifted { entry: lifted, ignored } = lift(&entry);
         entry.content.clone_from(&lifted.content);
-        let rest = crossing::difference(&crossing::meaning(&lifted), &crossing::meaning(&entry));
+        let rest =
+            conversion::difference(&conversion::meaning(&lifted), &conversion::meaning(&entry));
         (Value::Object(rest), ignored)
     }
 

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{SETS, TEXTS, lines, pairing::pairs};
-use crate::crossing;
+use crate::conversion;
 
 /// A merged book and what could not be merged.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +47,7 @@ pub struct Conflict {
 pub fn merge(base: &Book, ours: &Book, theirs: &Book) -> Merged {
     let mut merging = Merging { conflicts: Vec::new(), entry: None };
     let mut book = ours.clone();
-    let meanings = [base, ours, theirs].map(crossing::book_meaning);
+    let meanings = [base, ours, theirs].map(conversion::book_meaning);
     let fields = merging.fields("", &meanings[0], &meanings[1], &meanings[2]);
     apply_book(&mut book, fields);
     book.extensions =
@@ -197,7 +197,7 @@ impl Merging {
     /// One side removed what the other changed.
     fn removed(&mut self, base: &Entry, ours: Option<&Entry>, theirs: Option<&Entry>) {
         let value = |entry: Option<&Entry>| {
-            entry.map_or(Value::Null, |entry| Value::Object(crossing::meaning(entry)))
+            entry.map_or(Value::Null, |entry| Value::Object(conversion::meaning(entry)))
         };
         self.conflicts.push(Conflict {
             entry: self.entry.clone(),
@@ -212,7 +212,7 @@ impl Merging {
         if same(ours, theirs) || same(base, theirs) {
             return ours.clone();
         }
-        let meanings = [base, ours, theirs].map(crossing::meaning);
+        let meanings = [base, ours, theirs].map(conversion::meaning);
         let fields = self.fields("", &meanings[0], &meanings[1], &meanings[2]);
         let mut merged = ours.clone();
         merged.extensions =
@@ -331,7 +331,7 @@ fn by_new(pairs: &[(usize, usize)]) -> FxHashMap<usize, usize> {
 }
 
 fn same(a: &Entry, b: &Entry) -> bool {
-    crossing::meaning(a) == crossing::meaning(b) && a.extensions == b.extensions
+    conversion::meaning(a) == conversion::meaning(b) && a.extensions == b.extensions
 }
 
 /// Whether a field is merged by line: the texts of entries and of characters.

@@ -24,7 +24,7 @@ pub use self::{
     version::as_versions_of,
 };
 use self::{lines::changes, pairing::pairs};
-use crate::crossing;
+use crate::conversion;
 
 /// What differs between two versions of a book.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -101,7 +101,7 @@ pub enum Change {
 pub fn diff(old: &Book, new: &Book) -> BookDiff {
     let pairs = pairs(old, new);
     let mut found = BookDiff {
-        fields: compare(&crossing::book_meaning(old), &crossing::book_meaning(new)),
+        fields: compare(&conversion::book_meaning(old), &conversion::book_meaning(new)),
         ..BookDiff::default()
     };
     // What one format says about books besides its entries, another does not know.
@@ -116,7 +116,7 @@ pub fn diff(old: &Book, new: &Book) -> BookDiff {
     found.removed = unpaired(old, &paired_old);
     found.added = unpaired(new, &paired_new);
     for (old, new) in pairs.iter().map(|(o, n)| (&old.entries[*o], &new.entries[*n])) {
-        let mut fields = compare(&crossing::meaning(old), &crossing::meaning(new));
+        let mut fields = compare(&conversion::meaning(old), &conversion::meaning(new));
         fields.extend(foreign_changes(&foreign(&old.extensions), &foreign(&new.extensions)));
         if !fields.is_empty() {
             found.changed.push(EntryDiff {
@@ -143,7 +143,7 @@ fn foreign_changes(old: &Map<String, Value>, new: &Map<String, Value>) -> Vec<Fi
 /// there on a crossing tells where it came from, not what it says.
 fn foreign(extensions: &Extensions) -> Map<String, Value> {
     let mut foreign = extensions.clone();
-    crossing::remove_ours(&mut foreign);
+    conversion::remove_ours(&mut foreign);
     foreign.retain(|_, value| value.as_object().is_none_or(|object| !object.is_empty()));
     foreign
 }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::{Decorators, ExportOptions, Loss, container, row};
 use crate::{
     card::{self, Card, CardVersion},
-    crossing::{self, Way},
+    conversion::{self, Way},
     decorators,
     detect::Format,
     error::FormatError,
@@ -190,10 +190,10 @@ fn book_fields(
     if let Ok(parsed) = crate::json::parse(&text, usize::MAX) {
         schema.read_book(&parsed.root, &mut found, &mut crate::note::Notes::default());
     }
-    let (said, heard) = (crossing::book_meaning(&shell), crossing::book_meaning(&found));
-    let rest = crossing::difference(&said, &heard);
+    let (said, heard) = (conversion::book_meaning(&shell), conversion::book_meaning(&found));
+    let rest = conversion::difference(&said, &heard);
     if schema.has_extensions() {
-        crossing::carry(&mut map, rest, from);
+        conversion::carry(&mut map, rest, from);
     } else {
         lost(None, &rest, losses);
         lost_keys(None, from.as_ref(), losses);
@@ -205,8 +205,8 @@ fn book_fields(
 fn whole_book_losses(book: &Book, losses: &mut Vec<Loss>) {
     let assumed = book.origin.as_ref().and_then(|origin| origin.assumed_name.as_deref());
     let nothing = Book::new(book.id.clone(), assumed.unwrap_or_default());
-    let (said, unsaid) = (crossing::book_meaning(book), crossing::book_meaning(&nothing));
-    lost(None, &crossing::difference(&said, &unsaid), losses);
+    let (said, unsaid) = (conversion::book_meaning(book), conversion::book_meaning(&nothing));
+    lost(None, &conversion::difference(&said, &unsaid), losses);
     lost_keys(None, Way::of_book(book, origin_of(book), "").carried.as_ref(), losses);
 }
 
@@ -309,12 +309,12 @@ impl CrossedEntry<'_> {
         losses: &mut Vec<Loss>,
     ) -> Map<String, Value> {
         let way = Way::of_entry(entry, self.origin, self.format);
-        let crossing = Entry { extensions: way.keys.clone(), ..entry.clone() };
-        let said = self.with_position(&crossing, entry);
+        let conversion = Entry { extensions: way.keys.clone(), ..entry.clone() };
+        let said = self.with_position(&conversion, entry);
         let mut written =
-            row::write_as(schema, &said, &crossing, None, self.at, OddValues::AsSillyTavern);
+            row::write_as(schema, &said, &conversion, None, self.at, OddValues::AsSillyTavern);
         if self.lowers {
-            let (lowered, rest) = decorators::lower(&crossing, &written.rest);
+            let (lowered, rest) = decorators::lower(&conversion, &written.rest);
             written = row::write(schema, &lowered, None, self.at, OddValues::AsSillyTavern);
             written.rest = rest;
         }
@@ -324,10 +324,10 @@ impl CrossedEntry<'_> {
         }
         map.extend(written.row);
         if let Some(home) = &way.home {
-            crossing::respell(&mut map, home);
+            conversion::respell(&mut map, home);
         }
         if schema.has_extensions() {
-            crossing::set_from(&mut map, way.carried);
+            conversion::set_from(&mut map, way.carried);
         } else {
             lost_keys(Some(&entry.id), way.carried.as_ref(), losses);
         }
@@ -339,14 +339,18 @@ impl CrossedEntry<'_> {
 impl CrossedEntry<'_> {
     /// World Info has no position that is not stated: what the program makes of none when it
     /// takes the book out of a card is written.
-    fn with_position<'entry>(&self, crossing: &'entry Entry, entry: &Entry) -> Cow<'entry, Entry> {
+    fn with_position<'entry>(
+        &self,
+        conversion: &'entry Entry,
+        entry: &Entry,
+    ) -> Cow<'entry, Entry> {
         let is_unstated = entry.placement.position == Position::Default
             && self.format == Format::Sillytavern.as_str()
             && entry.unstated_is_after(self.origin);
         if !is_unstated {
-            return Cow::Borrowed(crossing);
+            return Cow::Borrowed(conversion);
         }
-        let mut stated = crossing.clone();
+        let mut stated = conversion.clone();
         stated.placement.position = Position::AfterCharacter;
         Cow::Owned(stated)
     }
@@ -444,7 +448,7 @@ pub(super) fn plain_losses(book: &Book, losses: &mut Vec<Loss>) {
             },
             ..Entry::new(entry.id.clone())
         };
-        let mut rest = crossing::unsaid(entry, &plain);
+        let mut rest = conversion::unsaid(entry, &plain);
         if let Some(Value::Object(placement)) = rest.get_mut("placement") {
             placement.remove("order");
         }

@@ -8,9 +8,9 @@
 
 mod container;
 mod fresh;
-mod luggage;
 mod patched;
 mod row;
+mod unknown_fields;
 mod words;
 
 pub(crate) use fresh::report;
@@ -100,7 +100,7 @@ pub fn export(
     if let Some(own) = own_document(book, format, options, &reading) {
         let mut exported = patched(book, format, options, &own, &reading)?;
         if own.bytes.is_none() && options.original.is_some() {
-            exported.losses.extend(luggage::left_behind(options, format));
+            exported.losses.extend(unknown_fields::left_behind(options, format));
         }
         return Ok(exported);
     }
@@ -108,7 +108,7 @@ pub fn export(
     if let Some(card) = options.card.filter(|_| format.card().is_none()) {
         fresh::card_losses(card, &mut losses);
     }
-    losses.extend(luggage::left_behind(options, format));
+    losses.extend(unknown_fields::left_behind(options, format));
     let bytes = if format == Format::Perchance {
         fresh::plain_losses(book, &mut losses);
         perchance::write(book, "\n", None).into_bytes()
@@ -270,7 +270,7 @@ fn patched(
 fn same_book(was: &Book, book: &Book) -> bool {
     was.entries == book.entries
         && was.extensions == book.extensions
-        && crate::crossing::book_meaning(was) == crate::crossing::book_meaning(book)
+        && crate::conversion::book_meaning(was) == crate::conversion::book_meaning(book)
 }
 
 /// The layout of files that are written anew.

@@ -158,7 +158,7 @@ impl JsonEdit<'_> {
         let old = row::write(self.schema, was, Some(row.node), row.at, odd_values);
         let new = row::write(self.schema, now, Some(row.node), row.at, odd_values);
         patch.object(row.node, &old.row, &new.row, level);
-        let rest = crate::crossing::difference(&new.rest, &old.rest);
+        let rest = crate::conversion::difference(&new.rest, &old.rest);
         fresh::report(&now.id, &rest, losses);
     }
 

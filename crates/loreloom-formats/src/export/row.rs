@@ -4,7 +4,7 @@ use loreloom_core::{book::Entry, ids::EntryId};
 use serde_json::{Map, Value};
 
 use crate::{
-    crossing,
+    conversion,
     import::OddValues,
     json::{self, Node},
     note::Notes,
@@ -39,14 +39,14 @@ pub(super) fn write_as(
     odd_values: OddValues,
 ) -> WrittenRow {
     let mut map = schema.write_entry(said, row);
-    let from = crossing::from(&entry.extensions).cloned();
-    crossing::remove_ours(&mut map);
+    let from = conversion::from(&entry.extensions).cloned();
+    conversion::remove_ours(&mut map);
     let rest = match read_again(schema, &map, at, odd_values) {
-        Some(found) => crossing::unsaid(entry, &found),
+        Some(found) => conversion::unsaid(entry, &found),
         None => Map::new(),
     };
     if schema.has_extensions() {
-        crossing::carry(&mut map, rest, from);
+        conversion::carry(&mut map, rest, from);
         return WrittenRow { row: map, rest: Map::new() };
     }
     WrittenRow { row: map, rest }

@@ -6,7 +6,7 @@
 //! quote must not lose a note.
 
 mod body;
-mod crossing;
+mod conversion;
 mod field_definition;
 mod field_file;
 mod frontmatter;
@@ -22,7 +22,7 @@ mod warning;
 
 pub use self::{
     body::{Headings, clean, links, title},
-    crossing::{WrittenNote, entry_of, notes_of},
+    conversion::{WrittenNote, entry_of, notes_of},
     field_definition::BadField,
     field_file::{FieldFile, read_fields},
     frontmatter::{Frontmatter, YamlReader, split},

@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value, json};
 
 use super::{NoteFile, NoteRules, Skip, TagNames, YamlReader, file_name, plain_markdown};
-use crate::{crossing, export::Loss, keys::raw};
+use crate::{conversion, export::Loss, keys::raw};
 
 /// The field for what a vault has no words for.
 const OURS: &str = "loreloom";
@@ -98,8 +98,8 @@ fn note_of(entry: &Entry, title: &str, file_name: String, home: &str) -> Written
     let body = plain_markdown(&entry.content, &keep);
     let plain = written(title, &fields, &body);
     let rest = match read(&plain, &file_name) {
-        Some(found) => crossing::unsaid(entry, &found),
-        None => crossing::meaning(entry),
+        Some(found) => conversion::unsaid(entry, &found),
+        None => conversion::meaning(entry),
     };
     let mut losses = Vec::new();
     crate::export::report(&entry.id, &rest, &mut losses);
@@ -108,7 +108,7 @@ fn note_of(entry: &Entry, title: &str, file_name: String, home: &str) -> Written
     if !rest.is_empty() {
         carried.insert("model".into(), Value::Object(rest));
     }
-    if let Some(from) = crossing::Way::of_entry(entry, home, "vault").carried {
+    if let Some(from) = conversion::Way::of_entry(entry, home, "vault").carried {
         carried.insert("from".into(), from);
     }
     let mut fields = fields;
@@ -231,10 +231,10 @@ pub fn entry_of(id: EntryId, file: NoteFile<'_>) -> Result<Entry, Skip> {
         return Ok(entry);
     };
     if let Some(model) = carried["model"].as_object() {
-        crossing::apply(&mut entry, model);
+        conversion::apply(&mut entry, model);
     }
     if let Some(from) = carried.get("from").filter(|from| from.is_object()) {
-        crossing::set_from(&mut entry.extensions, Some(from.clone()));
+        conversion::set_from(&mut entry.extensions, Some(from.clone()));
     }
     Ok(entry)
 }
@@ -295,7 +295,7 @@ mod tests {
         let home = crate::export(&gathered, crate::Format::Sillytavern, &options).unwrap();
         let home = import(&home.bytes, &ImportOptions::new("b")).unwrap().book;
         for (found, wanted) in home.entries.iter().zip(&book.entries) {
-            assert_eq!(crossing::meaning(found), crossing::meaning(wanted));
+            assert_eq!(conversion::meaning(found), conversion::meaning(wanted));
             assert_eq!(found.extensions, wanted.extensions);
             assert_eq!(found.original_id, wanted.original_id);
         }
