@@ -10,6 +10,7 @@ mod lore;
 mod model;
 mod moment;
 mod notes_folder;
+mod settings;
 mod stages;
 mod store;
 mod stored;
@@ -40,8 +41,8 @@ struct Arguments {
 
     /// How much of a file is read: `text=64MB`, `entries=100000`; as often as needed. docs/books.md
     /// lists the limits
-    #[arg(long, global = true, value_name = "NAME=VALUE", help_heading = "Limits")]
-    limit: Vec<limits::Setting>,
+    #[arg(long, global = true, value_name = "NAME=VALUE", hide = true)]
+    limit: Vec<limits::LimitArgument>,
 }
 
 fn main() -> ExitCode {

@@ -80,6 +80,7 @@ pub use self::{
     own_connections::{ConnectionReach, OwnConnection},
     questions::Questions,
     routing::{KeptRouting, RouteSetting, Routing},
+    runtime_settings::stored_settings,
     serve::serve,
     stored_books::{Contents, Maker, Shelved, StoredBook, StoredBooks, StoredBooksError},
     turn::{Choosing, LorePlacement},

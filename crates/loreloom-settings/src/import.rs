@@ -129,7 +129,7 @@ impl ImportedSettings {
             for known in setting.programs.iter().filter(|known| known.program == program) {
                 let Some(value) = theirs.get(known.name) else { continue };
                 if let Some(value) = translated(setting, known, value, theirs) {
-                    self.set(setting.name, value);
+                    self.set(setting.name, in_range(setting, value));
                 }
             }
         }
@@ -179,6 +179,18 @@ fn translated(
             text_of(value, &[])
         }
         _ => Some(value.clone()),
+    }
+}
+
+/// The nearest number that the setting takes. Their file was good enough for them.
+fn in_range(setting: &Setting, value: Value) -> Value {
+    match (setting.kind, value.as_f64()) {
+        #[expect(clippy::cast_precision_loss, reason = "ranges are far below 2^53")]
+        (ValueKind::Integer { least, most }, Some(number)) => {
+            json!((number + 0.5).floor().clamp(least as f64, most as f64))
+        }
+        (ValueKind::Number { least, most }, Some(number)) => json!(number.clamp(least, most)),
+        _ => value,
     }
 }
 

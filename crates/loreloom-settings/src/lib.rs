@@ -42,7 +42,7 @@ pub use self::{
     setting::{Program, ProgramName, Setting, SettingScope, TakesEffect, ValueKind},
     start::{SettingsView, StartSettings, ValueSource},
     table::{SETTINGS, find, find_for_program, nearest, section_title},
-    toml_text::{TomlView, toml_text},
+    toml_text::{TomlView, toml_text, toml_value},
     tree::{
         BookDialect, ConnectionDefaults, FeatureSection, FileLimits, LoreSection, MemorySection,
         ModelNotebookSection, NotebookMaker, NotebookSection, OnSelectorFailure, OnSelectorNothing,

@@ -6,7 +6,7 @@ use crate::{
     profiles::PROFILES,
     setting::{Setting, SettingScope, TakesEffect},
     table::{SETTINGS, section_title},
-    toml_text::shown,
+    toml_text::toml_value,
 };
 
 /// What stands above the tables.
@@ -69,7 +69,7 @@ fn row(text: &mut String, setting: &Setting) {
     let mut facts = vec![setting.help.to_owned()];
     let profiles = setting.profile_values();
     if !profiles.is_empty() {
-        let values = profiles.iter().map(|(name, value)| format!("{name} `{}`", shown(value)));
+        let values = profiles.iter().map(|(name, value)| format!("{name} `{}`", toml_value(value)));
         facts.push(format!("By profile: {}.", values.collect::<Vec<_>>().join(", ")));
     }
     for (program, name) in setting.names_elsewhere() {
@@ -88,7 +88,7 @@ fn row(text: &mut String, setting: &Setting) {
         TakesEffect::AfterRestart => facts.push("*Restart.*".to_owned()),
         TakesEffect::AtStart => facts.push("*Start.*".to_owned()),
     }
-    let default = cell(&format!("`{}`", shown(&setting.default_value())));
+    let default = cell(&format!("`{}`", toml_value(&setting.default_value())));
     let facts = cell(&facts.join(" "));
     let _written =
         writeln!(text, "| `{}` | {} | {default} | {facts} |", setting.name, cell(&setting.rule()));

@@ -56,6 +56,21 @@ pub enum ValueKind {
     Data,
 }
 
+impl ValueKind {
+    /// What a value of this kind is called.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Switch => "switch",
+            Self::Integer { .. } => "integer",
+            Self::Number { .. } => "number",
+            Self::Text => "text",
+            Self::Choice(_) => "choice",
+            Self::Texts => "texts",
+            Self::Data => "data",
+        }
+    }
+}
+
 /// Where a setting can be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -47,7 +47,7 @@ pub fn toml_text(
         let line = line(setting, &value);
         let _written = writeln!(text, "# {}", setting.help);
         let _written = if is_set {
-            let default = shown(&default);
+            let default = toml_value(&default);
             writeln!(text, "{line} # changed ({}); default {default}", source.as_str())
         } else if source == ValueSource::Profile {
             writeln!(text, "# {line} (by the profile)")
@@ -74,19 +74,20 @@ impl ValueSource {
 /// `key = value` inside the section of a setting.
 fn line(setting: &Setting, value: &Value) -> String {
     let key = setting.name.strip_prefix(setting.section()).unwrap_or(setting.name);
-    format!("{} = {}", key.trim_start_matches('.'), shown(value))
+    format!("{} = {}", key.trim_start_matches('.'), toml_value(value))
 }
 
 /// A value as TOML writes it, on one line.
-pub(crate) fn shown(value: &Value) -> String {
+pub fn toml_value(value: &Value) -> String {
     match value {
         Value::Object(fields) => {
             let pairs = fields.iter().filter(|(_, value)| !value.is_null());
-            let pairs = pairs.map(|(name, value)| format!("{} = {}", quoted(name), shown(value)));
+            let pairs =
+                pairs.map(|(name, value)| format!("{} = {}", quoted(name), toml_value(value)));
             format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
         }
         Value::Array(items) => {
-            format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", "))
+            format!("[{}]", items.iter().map(toml_value).collect::<Vec<_>>().join(", "))
         }
         Value::String(text) => quoted(text),
         Value::Null => quoted(crate::value::NONE),

@@ -32,6 +32,7 @@ use crate::{
     files,
     limits::limits,
     lore::{self, LoreArguments},
+    settings::{Flags, StoryFlags},
     stages::{self, StageLine, Stages},
     tokenizer::TokenizerArguments,
     vault::SceneArguments,
@@ -82,25 +83,12 @@ pub(crate) struct Weave {
     #[arg(long)]
     json: bool,
 
-    /// The user's name, where the chat does not say it
-    #[arg(long, default_value = "User", value_name = "NAME")]
-    user: String,
-
-    /// The character's name, where the chat does not say it
-    #[arg(long = "char", value_name = "NAME")]
-    character: Option<String>,
+    #[command(flatten)]
+    story: Flags<StoryFlags>,
 
     /// What is generated: normal, continue, impersonate, swipe, regenerate or quiet
     #[arg(long, default_value = "normal", value_name = "TYPE")]
     generation: String,
-
-    /// The model's context size
-    #[arg(long, default_value_t = 8192, value_name = "TOKENS")]
-    context: u32,
-
-    /// The seed of all rolls
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
 
     #[command(flatten)]
     scene: SceneArguments,
@@ -146,11 +134,13 @@ impl Weave {
         let chat = import_chat(&files::read_limited(&self.chat, Limit::Chat)?, &limits())
             .with_context(|| format!("`{}`", self.chat.display()))?;
         let counter = self.tokenizer.load()?;
-        let user = chat.user_name.clone().unwrap_or_else(|| self.user.clone());
-        let character = chat.character_name.clone().or_else(|| self.character.clone());
+        let settings = self.lore.started(self.story.changes.clone())?.settings;
+        let story = &settings.story;
+        let user = chat.user_name.clone().unwrap_or_else(|| story.user.clone());
+        let character = chat.character_name.clone().or_else(|| story.character.clone());
         let character = character.or_else(|| card.as_ref().map(|card| card.name.clone()));
         let book = card.as_ref().map(|card| Arc::new(card.book.clone()));
-        let lore = self.lore.load_with(book.zip(character.clone()))?;
+        let lore = self.lore.load_with(book.zip(character.clone()), &settings)?;
         let speaker = character.map(Speaker::named);
         let prompt = prompt_of(&chat);
         let books = lore.library().books().iter();
@@ -165,8 +155,8 @@ impl Weave {
             speaker,
             user,
             card: card_texts,
-            context: Tokens(self.context),
-            seed: self.seed,
+            context: Tokens(story.context),
+            seed: story.seed,
             near,
             vault_context: Some(scene),
             ..TurnInput::default()

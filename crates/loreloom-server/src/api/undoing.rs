@@ -113,7 +113,7 @@ async fn undo(
 }
 
 /// What only administrators change: names on the desk begin so.
-const ADMINISTERED: [&str; 5] = ["settings", "rules", VAULTS, CONNECTIONS, ROUTES];
+const ADMINISTERED: [&str; 4] = ["settings", VAULTS, CONNECTIONS, ROUTES];
 
 /// Whether a revision changed what only administrators may.
 async fn administers(app: &App, caller: &Caller, revision: u64) -> Result<bool, StoreError> {
