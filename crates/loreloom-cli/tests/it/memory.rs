@@ -182,7 +182,8 @@ fn records_of_every_kind_are_noted_and_threads_follow_a_character() {
 fn settings_of_memory_are_read_and_a_mistake_is_refused_by_its_name() {
     let home = home();
     let home = home.path();
-    memory(home, &["list", "--set", r#"memory.policies={"Torvald":"off"}"#]);
+    let policies = r#"memory.policies={"Torvald":"off"}"#;
+    printed(home, &["memory", "--data", "data", "--set", policies, "list"]);
     for command in [
         &["memory", "--data", "data", "--set", "memory.longterm_budget=5", "list"][..],
         &["serve", "--port", "0", "--data", "data", "--set", "memory.longterm_budget=5"],

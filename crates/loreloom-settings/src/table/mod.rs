@@ -72,7 +72,7 @@ pub fn find_for_program(name: &str) -> Option<(Program, &'static Setting)> {
 /// The name that is most like this one, of ours and of other programs'. The answer is our name.
 pub fn nearest(name: &str) -> Option<&'static str> {
     /// From this similarity on, a name may be meant.
-    const LEAST: f64 = 0.75;
+    const LEAST: f64 = 0.86;
     let wanted = name.to_lowercase();
     let likeness = |known: &str| {
         let whole = strsim::jaro_winkler(&wanted, &known.to_lowercase());
