@@ -98,3 +98,37 @@ fn row(text: &mut String, setting: &Setting) {
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// Set to write the chapter instead of comparing it.
+    const BLESS: &str = "LORELOOM_BLESS";
+
+    #[expect(clippy::disallowed_methods, reason = "the chapter is a file of the repository")]
+    #[test]
+    fn the_committed_chapter_is_made_from_the_table() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/settings.md");
+        let made = reference();
+        if std::env::var(BLESS).is_ok() {
+            std::fs::write(&path, &made).unwrap();
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            committed == made,
+            "docs/settings.md is not what the table makes: run `./dev bless-settings` and look at \
+             the difference"
+        );
+    }
+
+    #[test]
+    fn every_setting_has_a_row() {
+        let text = reference();
+        for setting in SETTINGS.iter() {
+            assert!(text.contains(&format!("| `{}` |", setting.name)), "{}", setting.name);
+        }
+    }
+}

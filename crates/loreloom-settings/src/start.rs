@@ -32,7 +32,7 @@ pub enum ValueSource {
     Profile,
     /// The configuration file, or another file, sets it.
     File,
-    /// A flag sets it.
+    /// A flag, or the program that starts the server, sets it.
     Flag,
     /// It was changed while the server ran.
     Stored,
@@ -113,7 +113,12 @@ impl SettingsView<'_> {
             ValueSource::Flag
         } else if self.started.file.get(name).is_some() {
             ValueSource::File
-        } else if setting.value_in(&self.profile) != setting.default_value() && !is_profile(name) {
+        } else if is_profile(name) {
+            ValueSource::Default
+        } else if self.value(setting) != setting.value_in(&self.profile) {
+            // The program that embeds the server set it.
+            ValueSource::Flag
+        } else if setting.value_in(&self.profile) != setting.default_value() {
             ValueSource::Profile
         } else {
             ValueSource::Default

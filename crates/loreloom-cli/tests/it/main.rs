@@ -25,6 +25,7 @@ mod reading;
 mod run;
 mod serve;
 mod server_settings;
+mod settings;
 mod stored_turns;
 mod stories;
 mod two_servers;
