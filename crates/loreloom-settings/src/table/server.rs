@@ -20,7 +20,7 @@ pub(super) const CONNECTION: &[Setting] = &[
     seconds("connection.silence_seconds", "How long a stream may be silent."),
     whole(
         "connection.retries",
-        (0, 10),
+        (0, 100),
         "",
         "How often a request is sent again after a failure that may pass.",
     )
