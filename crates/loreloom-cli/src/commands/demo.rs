@@ -82,6 +82,7 @@ impl Demo {
         let store = Arc::new(SqliteStore::in_memory()?);
         let defaults = Defaults {
             context: Tokens(2048),
+            context_stated: false,
             user: story.user.clone(),
             speaker: Some(Speaker::named(story.character.as_str())),
             seed: 7,
