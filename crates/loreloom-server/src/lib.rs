@@ -57,7 +57,7 @@ mod vaults;
 pub use self::{
     api::document as api_document,
     app::{App, AppParts, Defaults, Services, Weaving},
-    chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
+    chat_import::{ChatCounts, ChatImport, ChatImportError, read_archive},
     chat_metadata::{Label, Labels},
     connection_settings::{
         ConnectionKind, ConnectionSettings, KeySource, Prices, ServerUrl, SettingsError,

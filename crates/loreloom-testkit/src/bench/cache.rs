@@ -203,14 +203,13 @@ impl<'a> Tale<'a> {
         let fingerprint =
             fingerprint(prompt[..head].iter().map(|one| (one.role, one.content.as_str())));
         let length = MessageCount(u32::try_from(path.items().len()).unwrap_or(u32::MAX));
-        let scene = PlanInput { window: &window, head: fingerprint, length, marked: &[] };
+        let scene = PlanInput { window: &window, head: fingerprint, length, marked: &[], limit };
         let start = ThreadTime::now();
         let planned = cache_placement::plan(
             &scene,
             &injections,
             &sources,
             &told.ledger,
-            limit,
             &self.setting.stable(),
         );
         told.seconds += start.elapsed().as_secs_f64();
@@ -225,7 +224,6 @@ impl<'a> Tale<'a> {
             scene,
             injections: &injections,
             sources: &sources,
-            limit,
             assemble: &|texts, skip| woven(&prompt, head, skip, texts),
         });
     }
