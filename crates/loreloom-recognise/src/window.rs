@@ -178,14 +178,14 @@ impl Window {
 
     fn add_message(&mut self, message: &WireMessage, index: usize, reader: PartReader<'_>) {
         let name = message.name.as_deref();
-        let told = message.told.as_ref().unwrap_or(&message.text);
+        let story_text = message.story_text.as_ref().unwrap_or(&message.text);
         let whole = Spot { message: index, range: 0..message.text.len() };
         if message.tool {
             let part = reader.message(message.role, name, &message.text, whole);
             self.parts.push(Part { tool: true, ..part });
             return;
         }
-        if told.chars().all(char::is_whitespace) {
+        if story_text.chars().all(char::is_whitespace) {
             return;
         }
         let (separator, cut) = match (self.shape, message.role) {
@@ -195,7 +195,7 @@ impl Window {
             // Squashed: a narrator's line may stand under a note.
             (_, Role::System) => ("\n", Cut::Nowhere),
             _ => {
-                self.parts.push(reader.message(message.role, name, told, whole));
+                self.parts.push(reader.message(message.role, name, story_text, whole));
                 return;
             }
         };

@@ -58,7 +58,7 @@ pub use self::{
     api::document as api_document,
     app::{App, AppParts, Defaults, Services, Weaving},
     chat_import::{ChatCounts, ChatImport, ChatImportError, read_archive},
-    chat_metadata::{Label, Labels},
+    chat_metadata::{AllChatMetadata, ChatMetadata},
     connection_settings::{
         ConnectionKind, ConnectionSettings, KeySource, Prices, ServerUrl, SettingsError,
         TokenizerSetting,

@@ -14,7 +14,7 @@ use loreloom_ports::{Clock as _, Revision};
 use loreloom_server::{Maker, StoredBook, StoredBooks};
 
 use super::serve::runtime;
-use crate::{clock::SystemClock, files, lore::read_book, moment, store::StoreArguments};
+use crate::{clock::SystemClock, dates, files, lore::read_book, store::StoreArguments};
 
 /// Keep books with the stories, so that `serve` weaves from them.
 ///
@@ -126,7 +126,7 @@ impl BooksArguments {
         let now = SystemClock.now();
         runtime()?.block_on(async {
             let store = self.store.open_or_make().await?;
-            let case = StoredBooks { desk: store.as_ref(), tenant: &tenant };
+            let case = StoredBooks { documents: store.as_ref(), tenant: &tenant };
             match &self.what {
                 BooksCommand::List => list(out, &case, self.json).await,
                 BooksCommand::Log { most } => {
@@ -178,11 +178,13 @@ async fn change(
         BooksCommand::Undo { revision } => {
             let revision = match revision {
                 Some(revision) => *revision,
-                None => case.desk.revision(case.tenant).await?,
+                None => case.documents.revision(case.tenant).await?,
             };
-            case.desk.undo(case.tenant, revision, now).await?
+            case.documents.undo(case.tenant, revision, now).await?
         }
-        BooksCommand::List | BooksCommand::Log { .. } => case.desk.revision(case.tenant).await?,
+        BooksCommand::List | BooksCommand::Log { .. } => {
+            case.documents.revision(case.tenant).await?
+        }
     })
 }
 
@@ -248,7 +250,7 @@ fn log(out: &mut dyn Write, revisions: &[Revision], json: bool) -> anyhow::Resul
     }
     for Revision { number, created, undoes, changes } in revisions {
         let undoes = undoes.map_or(String::new(), |undone| format!(" (undoes {undone})"));
-        writeln!(out, "{number}  {} UTC{undoes}", moment::shown(*created))?;
+        writeln!(out, "{number}  {} UTC{undoes}", dates::shown(*created))?;
         for change in changes {
             let done = match (&change.before, &change.after) {
                 (None, _) => "put in",

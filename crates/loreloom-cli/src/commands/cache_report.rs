@@ -85,7 +85,6 @@ struct Summary {
     tried: ModeResult,
 }
 
-/// One turn.
 #[derive(Serialize)]
 struct Turn {
     /// The message it was computed on.

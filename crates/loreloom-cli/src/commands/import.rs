@@ -23,8 +23,8 @@ use super::{
     serve::runtime,
 };
 use crate::{
-    clock::SystemClock, files, limits, lore::ReadingArguments, store::StoreArguments,
-    vault::RestAccess, wording::counted,
+    clock::SystemClock, files, limits, lore::ReadingArguments, plural::counted,
+    store::StoreArguments, vault::RestAccess,
 };
 
 /// Read lorebooks, cards and chats, whatever their format.
@@ -290,7 +290,6 @@ impl Import {
 
 const NO_PLACE: &str = "lore: `--into book FILE` or `--into vault FOLDER` says where it goes";
 
-/// The format of that name.
 fn named(name: &str) -> anyhow::Result<Format> {
     match Target::named(name)? {
         Target::File(format) => Ok(format),

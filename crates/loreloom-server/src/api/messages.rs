@@ -32,7 +32,7 @@ use super::{
 use crate::{
     app::App,
     chat_import::{ChatCounts, ChatImport, ChatImportError, read_archive},
-    chat_metadata::Label,
+    chat_metadata::ChatMetadata,
     events::Happened,
     turn,
 };
@@ -355,9 +355,9 @@ async fn export(
 ) -> Result<Json<archive::Archive>, Problem> {
     let (chat, tenant) = (ChatId(chat), &caller.tenant);
     let mut archive = archive::export(app.store.as_ref(), tenant, &chat).await?;
-    let label = Label::read(app.store.as_ref(), tenant, &chat).await?;
-    label.name(&mut archive.chat);
-    label.show_all(&mut archive.nodes);
+    let metadata = ChatMetadata::read(app.store.as_ref(), tenant, &chat).await?;
+    metadata.name(&mut archive.chat);
+    metadata.show_all(&mut archive.nodes);
     Ok(Json(archive))
 }
 

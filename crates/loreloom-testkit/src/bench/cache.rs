@@ -22,7 +22,7 @@ use loreloom_core::{
     library::{ActiveEntries, Library},
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
-    replay::{Loom, Replay},
+    replay::{Replay, ReplayLore},
     rules::{Profile, Rules},
     tokens::{ByteEstimate, TokenCounter as _},
     turn::{TurnInput, VaultContext},
@@ -159,9 +159,13 @@ impl<'a> Tale<'a> {
     fn tell(&self, trial: &mut ModeTrial<'_>) -> Told {
         let rules = self.setting.rules();
         let active = ActiveEntries::all(&self.library, rules.world_info.strategy);
-        let loom =
-            Loom { library: &self.library, active: &active, rules: &rules, counter: &ByteEstimate };
-        let mut replay = Replay::new(ChatId::from("bench"), loom);
+        let lore = ReplayLore {
+            library: &self.library,
+            active: &active,
+            rules: &rules,
+            counter: &ByteEstimate,
+        };
+        let mut replay = Replay::new(ChatId::from("bench"), lore);
         let input = TurnInput {
             user: "Mira".to_owned(),
             context: Tokens(self.setting.context),

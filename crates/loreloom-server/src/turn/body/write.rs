@@ -65,7 +65,6 @@ fn edited_string(string: &str, plan: &Plan, at: usize) -> Option<String> {
     (!edits.is_empty()).then(|| message::edited(&text, 0, &edits))
 }
 
-/// A list of messages in a body.
 struct MessageList<'body> {
     body: &'body str,
     list: Range<usize>,
