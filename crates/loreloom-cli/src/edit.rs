@@ -25,7 +25,6 @@ pub(crate) struct Editing {
 }
 
 impl Editing {
-    /// Opens a chat.
     pub(crate) async fn open(store: &StoreArguments, chat: &str) -> anyhow::Result<Self> {
         Self::of(store.open().await?, chat).await
     }

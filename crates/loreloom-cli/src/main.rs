@@ -3,20 +3,20 @@
 mod clock;
 mod commands;
 mod config;
+mod dates;
 mod edit;
 mod files;
 mod limits;
 mod lore;
 mod model;
-mod moment;
 mod notes_folder;
-mod stages;
+mod plural;
+mod stage_trace;
 mod store;
 mod stored;
 mod tokenizer;
 mod vault;
 mod vault_folder;
-mod wording;
 
 use std::{
     io::{self, Write},

@@ -17,7 +17,7 @@ use crate::{
     library::{ActiveEntries, Library, LibrarySource},
     place::Injection,
     prompt::PromptMessage,
-    replay::{Loom, Replay},
+    replay::{Replay, ReplayLore},
     report::{Verdict, words},
     rules::Rules,
     state::StoryState,
@@ -64,7 +64,7 @@ impl Engine {
 
     /// A new story.
     pub fn story(&self, chat: impl Into<ChatId>) -> Story<'_> {
-        let lore = Loom {
+        let lore = ReplayLore {
             library: &self.library,
             active: &self.active,
             rules: &self.rules,

@@ -110,7 +110,6 @@ fn relaxed<'bytes>(text: Cow<'bytes, str>, notes: &mut Notes) -> Cow<'bytes, str
     Cow::Owned(strict)
 }
 
-/// A card as YAML.
 fn yaml_card<'bytes>(
     text: &str,
     options: &ImportOptions,

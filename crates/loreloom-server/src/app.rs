@@ -122,7 +122,6 @@ pub struct Defaults {
 }
 
 impl Defaults {
-    /// The story context of a chat.
     pub(crate) fn context_of(&self, chat: &ChatId) -> StoryContext {
         let of = |id: &str| self.contexts.get(id).cloned().unwrap_or_default();
         of(chat.as_str()).after(&of("*"))

@@ -92,7 +92,7 @@ impl DocumentSync {
             return Ok(());
         }
         let version = self.lore.current().library().version().to_string();
-        self.announcements.tell(Happened::Desk { revision });
+        self.announcements.tell(Happened::Documents { revision });
         self.announcements.tell(Happened::Lore { version });
         Ok(())
     }

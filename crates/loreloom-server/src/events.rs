@@ -52,7 +52,8 @@ pub(crate) enum Happened {
         reason: String,
     },
     /// Books, rules or settings changed.
-    Desk {
+    #[serde(rename = "desk")]
+    Documents {
         /// The revision now.
         revision: u64,
     },
@@ -233,15 +234,15 @@ mod tests {
     fn a_watcher_goes_on_where_it_was_and_hears_of_a_gap() {
         let events = Events::default();
         for _ in 0..3 {
-            events.tell(&TenantId::local(), Happened::Desk { revision: 1 });
-            events.tell(&"other".into(), Happened::Desk { revision: 1 });
+            events.tell(&TenantId::local(), Happened::Documents { revision: 1 });
+            events.tell(&"other".into(), Happened::Documents { revision: 1 });
         }
         assert_eq!(missed(&events, 0), [1, 3, 5]);
         assert_eq!(missed(&events, 3), [5]);
         assert_eq!(missed(&events, 6), Vec::<u64>::new());
         assert_eq!(missed(&events, 99), [0], "from before a restart");
         for revision in 0..KEPT as u64 {
-            events.tell(&TenantId::local(), Happened::Desk { revision });
+            events.tell(&TenantId::local(), Happened::Documents { revision });
         }
         assert_eq!(missed(&events, 2), [0]);
         assert_eq!(missed(&events, 6).len(), KEPT);
@@ -252,13 +253,13 @@ mod tests {
         let (events, tenant) = (Events::since(Timestamp(5)), TenantId::local());
         let mut watching = events.watch(&tenant, None);
         for revision in 0..=KEPT as u64 {
-            events.tell(&tenant, Happened::Desk { revision });
+            events.tell(&tenant, Happened::Documents { revision });
         }
         let gap = watching.next(&events, &tenant).await;
         assert_eq!(gap, Some(ApiEvent { id: 6025, what: Happened::Gap }));
-        events.tell(&tenant, Happened::Desk { revision: 9 });
+        events.tell(&tenant, Happened::Documents { revision: 9 });
         let next = watching.next(&events, &tenant).await;
-        assert_eq!(next, Some(ApiEvent { id: 6026, what: Happened::Desk { revision: 9 } }));
+        assert_eq!(next, Some(ApiEvent { id: 6026, what: Happened::Documents { revision: 9 } }));
         assert_eq!(missed(&events, 6025), [6026], "where the gap was is a place to go on from");
     }
 
@@ -268,7 +269,7 @@ mod tests {
         let after = Events::since(Timestamp(1_001));
         for events in [&before, &after] {
             for _ in 0..9 {
-                events.tell(&TenantId::local(), Happened::Desk { revision: 1 });
+                events.tell(&TenantId::local(), Happened::Documents { revision: 1 });
             }
         }
         assert_eq!(before.last(), 1_000_009);

@@ -15,7 +15,7 @@ use std::{
 };
 
 use loreloom_core::{ids::TenantId, units::Timestamp};
-use loreloom_ports::{Change, Desk, Item, StoreError};
+use loreloom_ports::{Change, DocumentStore, Item, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
@@ -138,13 +138,13 @@ pub enum KeyError {
 #[derive(Clone, Copy)]
 pub struct KeyCabinet<'a> {
     /// Where they are.
-    pub desk: &'a dyn Desk,
+    pub documents: &'a dyn DocumentStore,
 }
 
 impl KeyCabinet<'_> {
     /// All keys, by id.
     pub async fn list(&self) -> Result<Vec<KeyRecord>, StoreError> {
-        let items = self.desk.items(&keeper(), KEYS).await?;
+        let items = self.documents.items(&keeper(), KEYS).await?;
         items.iter().map(read).collect()
     }
 
@@ -169,7 +169,7 @@ impl KeyCabinet<'_> {
             found: error.to_string(),
         })?;
         let change = Change { key: format!("{KEYS}{}", record.id()), value: Some(value) };
-        self.desk.change(&keeper(), &[change], None, now).await?;
+        self.documents.change(&keeper(), &[change], None, now).await?;
         Ok((key, record))
     }
 
@@ -188,7 +188,7 @@ impl KeyCabinet<'_> {
         now: Timestamp,
     ) -> Result<KeyRecord, KeyError> {
         loop {
-            let revision = self.desk.revision(&keeper()).await?;
+            let revision = self.documents.revision(&keeper()).await?;
             let all = self.list().await?;
             let found = all.iter().find(|record| record.id() == id && seen(record));
             let record = found.ok_or_else(|| KeyError::NoKey { id: id.to_owned() })?;
@@ -204,7 +204,7 @@ impl KeyCabinet<'_> {
             }
             let change = Change { key: format!("{KEYS}{id}"), value: None };
             // Two who revoke at once must not each take the other's for the last.
-            match self.desk.change(&keeper(), &[change], Some(revision), now).await {
+            match self.documents.change(&keeper(), &[change], Some(revision), now).await {
                 Err(StoreError::Outdated { .. }) => {}
                 changed => return changed.map(|_revision| record.clone()).map_err(Into::into),
             }
@@ -224,13 +224,13 @@ pub struct Keys {
 
 impl Keys {
     /// Takes up what changed.
-    pub async fn refresh(&self, desk: &dyn Desk) -> Result<(), StoreError> {
+    pub async fn refresh(&self, documents: &dyn DocumentStore) -> Result<(), StoreError> {
         let _one_at_a_time = self.changing.lock().await;
-        let revision = desk.revision(&keeper()).await?.saturating_add(1);
+        let revision = documents.revision(&keeper()).await?.saturating_add(1);
         if self.revision.load(Ordering::Acquire) == revision {
             return Ok(());
         }
-        let records = KeyCabinet { desk }.list().await?;
+        let records = KeyCabinet { documents }.list().await?;
         let records = records.into_iter().map(|record| (record.hash.clone(), Arc::new(record)));
         let records = records.collect();
         *self.by_hash.write().unwrap_or_else(PoisonError::into_inner) = records;
@@ -293,7 +293,7 @@ mod tests {
     #[tokio::test]
     async fn a_key_is_made_known_and_revoked_and_the_store_never_has_it() {
         let store = InMemoryStore::default();
-        let cabinet = KeyCabinet { desk: &store };
+        let cabinet = KeyCabinet { documents: &store };
         let scopes = BTreeSet::from([Scope::Proxy]);
         let made = cabinet.add("phone", &"ann".into(), scopes, [7; 32], Timestamp(1)).await;
         let (key, record) = made.unwrap();
@@ -320,7 +320,7 @@ mod tests {
     #[tokio::test]
     async fn nobody_can_be_the_keeper_of_keys() {
         let store = InMemoryStore::default();
-        let cabinet = KeyCabinet { desk: &store };
+        let cabinet = KeyCabinet { documents: &store };
         for name in [KEEPER, "", "a b", "a/b", "ä"] {
             let scopes = BTreeSet::from([Scope::Read]);
             let made = cabinet.add("", &name.into(), scopes, [0; 32], Timestamp(1)).await;

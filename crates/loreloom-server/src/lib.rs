@@ -57,8 +57,8 @@ mod vaults;
 pub use self::{
     api::document as api_document,
     app::{App, AppParts, Defaults, Services, Weaving},
-    chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
-    chat_metadata::{Label, Labels},
+    chat_import::{ChatCounts, ChatImport, ChatImportError, read_archive},
+    chat_metadata::{AllChatMetadata, ChatMetadata},
     connection_settings::{
         ConnectionKind, ConnectionSettings, KeySource, Prices, ServerUrl, SettingsError,
         TokenizerSetting,

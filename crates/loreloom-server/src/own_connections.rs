@@ -10,7 +10,7 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use loreloom_core::ids::{ConnectionId, TenantId};
-use loreloom_ports::{Change, Desk, StoreError};
+use loreloom_ports::{Change, DocumentStore, StoreError};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
@@ -57,8 +57,11 @@ struct StoredConnection {
 impl OwnConnection {
     /// The connections that were set up, by name. One that cannot be read is there all the
     /// same: requests for it must go nowhere else, and it can be replaced.
-    pub async fn all(desk: &dyn Desk, tenant: &TenantId) -> Result<Vec<Self>, StoreError> {
-        let items = desk.items(tenant, CONNECTIONS).await?;
+    pub async fn all(
+        documents: &dyn DocumentStore,
+        tenant: &TenantId,
+    ) -> Result<Vec<Self>, StoreError> {
+        let items = documents.items(tenant, CONNECTIONS).await?;
         let read = |item: &loreloom_ports::Item| {
             let name = item.key.strip_prefix(CONNECTIONS).unwrap_or(&item.key).into();
             match StoredConnection::deserialize(&item.value) {

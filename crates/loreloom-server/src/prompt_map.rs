@@ -121,7 +121,12 @@ impl PromptMap {
         let spans: Vec<MappedSpan> = spans
             .into_iter()
             .enumerate()
-            .filter_map(|(id, span)| mapped(id, span, &messages, split, &titles, counter))
+            .filter_map(|(id, span)| {
+                let message = messages.get(span.message)?;
+                let stable = split.is_some_and(|split| (span.message, span.end) <= split);
+                let title = titles(&span.source);
+                Some(MappedSpan { id, title, stable, ..mapped(span, message, counter) })
+            })
             .collect();
         let unchanged = before
             .zip(split)
@@ -136,27 +141,19 @@ fn tokens_up_to(message: &MappedMessage, byte: usize, counter: &dyn TokenCounter
     message.token_start + counter.count(text).0
 }
 
-fn mapped(
-    id: usize,
-    span: &Span,
-    messages: &[MappedMessage],
-    split: Option<(usize, usize)>,
-    titles: impl Fn(&Provenance) -> String,
-    counter: &dyn TokenCounter,
-) -> Option<MappedSpan> {
-    let message = messages.get(span.message)?;
-    Some(MappedSpan {
-        id,
+fn mapped(span: &Span, message: &MappedMessage, counter: &dyn TokenCounter) -> MappedSpan {
+    MappedSpan {
+        id: 0,
         source: span.source.clone(),
-        title: titles(&span.source),
+        title: String::new(),
         message: span.message,
         start: span.start,
         end: span.end,
         tokens: span.tokens,
         token_start: tokens_up_to(message, span.start, counter),
         token_end: tokens_up_to(message, span.end, counter),
-        stable: split.is_some_and(|split| (span.message, span.end) <= split),
-    })
+        stable: false,
+    }
 }
 
 /// The first message, and the first byte of its text, that differ from another prompt.

@@ -4,7 +4,7 @@
 //! to ask when that changes (`feature_switch`).
 
 use loreloom_core::ids::{ConnectionId, TenantId};
-use loreloom_ports::{Change, Desk, Item, StoreError};
+use loreloom_ports::{Change, DocumentStore, Item, StoreError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -47,8 +47,11 @@ pub struct KeptRouting {
 
 impl Routing {
     /// What stands on a desk.
-    pub async fn read(desk: &dyn Desk, tenant: &TenantId) -> Result<KeptRouting, StoreError> {
-        let items = desk.items(tenant, ROUTES).await?;
+    pub async fn read(
+        documents: &dyn DocumentStore,
+        tenant: &TenantId,
+    ) -> Result<KeptRouting, StoreError> {
+        let items = documents.items(tenant, ROUTES).await?;
         let Some(Item { value, .. }) = items.into_iter().find(|item| item.key == ROUTES) else {
             return Ok(KeptRouting::default());
         };

@@ -11,7 +11,7 @@ use std::{
 
 use loreloom_core::{ids::TenantId, turn::Speaker, units::Tokens};
 use loreloom_memory::inject::SlotChanges;
-use loreloom_ports::{Change, Desk, Item, Store, StoreError};
+use loreloom_ports::{Change, DocumentStore, Item, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -57,7 +57,7 @@ fn is_default(changes: &SlotChanges) -> bool {
 
 /// The settings as they are now.
 #[derive(Clone, Debug)]
-pub(crate) struct Live {
+pub(crate) struct CurrentSettings {
     pub(crate) weaving: Weaving,
     pub(crate) defaults: Defaults,
     /// What differs of memory's slots.
@@ -67,10 +67,10 @@ pub(crate) struct Live {
 impl Overrides {
     /// The overrides that stand on a desk, with the revision that put them there.
     pub(crate) async fn read(
-        desk: &dyn Desk,
+        documents: &dyn DocumentStore,
         tenant: &TenantId,
     ) -> Result<(Self, u64), StoreError> {
-        let items = desk.items(tenant, SETTINGS).await?;
+        let items = documents.items(tenant, SETTINGS).await?;
         let Some(Item { value, revision, .. }) =
             items.into_iter().find(|item| item.key == SETTINGS)
         else {
@@ -94,7 +94,7 @@ impl Overrides {
     }
 
     /// The settings with these in place of those the server was started with.
-    fn over(&self, weaving: &Weaving, defaults: &Defaults) -> Live {
+    fn over(&self, weaving: &Weaving, defaults: &Defaults) -> CurrentSettings {
         let (mut weaving, mut defaults) = (weaving.clone(), defaults.clone());
         weaving.on = self.weaving.unwrap_or(weaving.on);
         if let Some(deadline) = self.deadline_ms {
@@ -109,7 +109,7 @@ impl Overrides {
         if let Some(character) = &self.character {
             defaults.speaker = Some(Speaker::named(character.as_str()));
         }
-        Live { weaving, defaults, slots: Arc::new(self.memory.clone()) }
+        CurrentSettings { weaving, defaults, slots: Arc::new(self.memory.clone()) }
     }
 }
 
@@ -119,7 +119,7 @@ pub(crate) struct RuntimeSettings {
     tenant: TenantId,
     store: Arc<dyn Store>,
     started: (Weaving, Defaults),
-    now: RwLock<Arc<Live>>,
+    now: RwLock<Arc<CurrentSettings>>,
 }
 
 impl RuntimeSettings {
@@ -139,8 +139,7 @@ impl RuntimeSettings {
         &self.started
     }
 
-    /// The current settings.
-    pub(crate) fn now(&self) -> Arc<Live> {
+    pub(crate) fn now(&self) -> Arc<CurrentSettings> {
         Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
     }
 

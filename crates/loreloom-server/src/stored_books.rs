@@ -9,7 +9,7 @@ use loreloom_core::{
     rules::Rules,
     units::Timestamp,
 };
-use loreloom_ports::{Change, Desk, Item, StoreError};
+use loreloom_ports::{Change, DocumentStore, Item, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -80,7 +80,7 @@ pub struct Contents {
 #[derive(Clone, Copy)]
 pub struct StoredBooks<'a> {
     /// Where they are kept.
-    pub desk: &'a dyn Desk,
+    pub documents: &'a dyn DocumentStore,
     /// Whose they are.
     pub tenant: &'a TenantId,
 }
@@ -102,9 +102,9 @@ pub enum StoredBooksError {
 impl StoredBooks<'_> {
     /// What stands in it.
     pub async fn contents(&self) -> Result<Contents, StoreError> {
-        let revision = self.desk.revision(self.tenant).await?;
+        let revision = self.documents.revision(self.tenant).await?;
         let mut contents = Contents { revision, ..Contents::default() };
-        for item in self.desk.items(self.tenant, "").await? {
+        for item in self.documents.items(self.tenant, "").await? {
             if item.key == RULES {
                 contents.rules = Some(read(&item)?);
             } else if let Some(id) = item.key.strip_prefix(BOOKS) {
@@ -125,7 +125,7 @@ impl StoredBooks<'_> {
     /// A book's text.
     pub async fn book(&self, standing: &StoredBook) -> Result<Book, StoreError> {
         let version = standing.shelved.version;
-        let book = self.desk.book(self.tenant, version).await?;
+        let book = self.documents.book(self.tenant, version).await?;
         book.ok_or_else(|| StoreError::Damaged {
             what: format!("book `{}`", standing.id),
             reason: format!("its version {version} is missing"),
@@ -150,14 +150,14 @@ impl StoredBooks<'_> {
             let before = there.iter().find(|other| other.id == book.id);
             let place = before.map_or(last, |before| before.shelved.place);
             last = last.max(place.saturating_add(1));
-            let version = self.desk.keep_book(self.tenant, &book).await?;
+            let version = self.documents.keep_book(self.tenant, &book).await?;
             let (name, entries) = (book.name.clone(), book.entries.len());
             let same = before.filter(|before| before.shelved.version == version);
             let by = same.map_or(Some(by), |same| same.shelved.by);
             let shelved = Shelved { version, name, entries, dialect, bindings, place, by };
             changes.push(change(&book.id, Some(&shelved))?);
         }
-        self.desk.change(self.tenant, &changes, seen, now).await
+        self.documents.change(self.tenant, &changes, seen, now).await
     }
 
     /// Changes how a book stands there. Returns the revision.
@@ -170,7 +170,7 @@ impl StoredBooks<'_> {
     ) -> Result<u64, StoredBooksError> {
         let StoredBook { mut shelved, .. } = self.find(id).await?;
         arrange(&mut shelved);
-        Ok(self.desk.change(self.tenant, &[change(id, Some(&shelved))?], seen, now).await?)
+        Ok(self.documents.change(self.tenant, &[change(id, Some(&shelved))?], seen, now).await?)
     }
 
     /// Takes a book out. Its text stays kept, so that this can be undone.
@@ -181,7 +181,7 @@ impl StoredBooks<'_> {
         now: Timestamp,
     ) -> Result<u64, StoredBooksError> {
         self.find(id).await?;
-        Ok(self.desk.change(self.tenant, &[change(id, None)?], seen, now).await?)
+        Ok(self.documents.change(self.tenant, &[change(id, None)?], seen, now).await?)
     }
 
     /// Sets the rules.
@@ -191,7 +191,7 @@ impl StoredBooks<'_> {
         seen: Option<u64>,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
-        self.desk.change(self.tenant, &[Self::rules_change(Some(rules))?], seen, now).await
+        self.documents.change(self.tenant, &[Self::rules_change(Some(rules))?], seen, now).await
     }
 
     /// The change that sets the rules, or takes them away.
@@ -242,8 +242,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_book_is_put_in_arranged_replaced_taken_out_and_brought_back() {
-        let (desk, tenant) = (InMemoryStore::default(), TenantId::local());
-        let case = StoredBooks { desk: &desk, tenant: &tenant };
+        let (documents, tenant) = (InMemoryStore::default(), TenantId::local());
+        let case = StoredBooks { documents: &documents, tenant: &tenant };
         let here = vec![Binding::Everywhere];
         let two = vec![(volume("z", "one"), here.clone()), (volume("a", "two"), here)];
         assert_eq!(case.put(two, Maker::Import, Some(0), Timestamp(1)).await.unwrap(), 1);
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(removed, 4);
         let gone = case.find(&"z".into()).await.unwrap_err();
         assert_eq!(gone.to_string(), "there is no book `z`");
-        desk.undo(&tenant, removed, Timestamp(6)).await.unwrap();
+        documents.undo(&tenant, removed, Timestamp(6)).await.unwrap();
         let back = case.find(&"z".into()).await.unwrap();
         assert_eq!(back.shelved.bindings, [Binding::Chat("c".into())]);
         assert_eq!(back.shelved.dialect, Dialect::Cards);

@@ -6,7 +6,7 @@
 
 use async_trait::async_trait;
 use loreloom_core::{dialects::vault::NoteSource, ids::TenantId};
-use loreloom_ports::{Change, Desk, StoreError};
+use loreloom_ports::{Change, DocumentStore, StoreError};
 use serde::{Deserialize, Serialize};
 
 use crate::connection_settings::KeySource;
@@ -100,8 +100,11 @@ struct StoredVault {
 
 impl RegisteredVault {
     /// The vaults that are registered, by name.
-    pub async fn all(desk: &dyn Desk, tenant: &TenantId) -> Result<Vec<Self>, StoreError> {
-        let items = desk.items(tenant, VAULTS).await?;
+    pub async fn all(
+        documents: &dyn DocumentStore,
+        tenant: &TenantId,
+    ) -> Result<Vec<Self>, StoreError> {
+        let items = documents.items(tenant, VAULTS).await?;
         let read = |item: &loreloom_ports::Item| {
             let damaged = |reason: String| StoreError::Damaged {
                 what: format!("`{}` on the desk", item.key),
@@ -122,7 +125,6 @@ impl RegisteredVault {
         place.starts_with("http://") || place.starts_with("https://")
     }
 
-    /// The change that registers it.
     pub(crate) fn registering(&self) -> Change {
         let is_address = Self::is_address(&self.place);
         let place = || Some(self.place.clone());

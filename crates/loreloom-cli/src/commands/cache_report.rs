@@ -85,7 +85,6 @@ struct Summary {
     tried: ModeResult,
 }
 
-/// One turn.
 #[derive(Serialize)]
 struct Turn {
     /// The message it was computed on.
@@ -229,12 +228,12 @@ impl ReportedTurn {
             head: fingerprint(bare[..head].iter().map(|one| (one.role, one.content.as_str()))),
             length: MessageCount(u32::try_from(*message).unwrap_or(u32::MAX)),
             marked: &[],
+            limit: asked.max(budgets),
         };
         let (modes, planned) = trial.turn(&TrialTurn {
             scene,
             injections: &record.injections,
             sources,
-            limit: asked.max(budgets),
             assemble: &|texts, skip| woven(bare, head, skip, texts),
         });
         Turn {

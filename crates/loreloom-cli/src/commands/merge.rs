@@ -18,7 +18,7 @@ use loreloom_formats::{
 };
 use serde_json::Value;
 
-use crate::{files, limits::limits, lore, wording::counted};
+use crate::{files, limits::limits, lore, plural::counted};
 
 /// Merge two changed versions of a lorebook.
 ///

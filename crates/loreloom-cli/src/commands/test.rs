@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
-    lore_tests::{Loom, TestResult, run},
+    lore_tests::{TestResult, TestSetup, run},
     units::Tokens,
 };
 use loreloom_formats::lore_tests;
@@ -68,7 +68,7 @@ impl Test {
         let counter = self.tokenizer.load()?;
         let source = self.lore.library_source()?;
         let library = source.compile();
-        let loom = Loom {
+        let setup = TestSetup {
             library: &library,
             rules: &source.rules,
             counter: counter.as_ref(),
@@ -77,7 +77,7 @@ impl Test {
         };
         let mut failures = 0;
         for (path, tests) in read {
-            let results = run(&tests, &loom, |_| None);
+            let results = run(&tests, &setup, |_| None);
             let failed = results.iter().filter(|one| !one.passed).count();
             failures += failed;
             let file = path.display().to_string();

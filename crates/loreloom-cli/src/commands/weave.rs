@@ -33,7 +33,7 @@ use crate::{
     files,
     limits::limits,
     lore::{self, LoreArguments},
-    stages::{self, StageLine, Stages},
+    stage_trace::{self, StageLine, StageTrace},
     tokenizer::TokenizerArguments,
     vault::SceneArguments,
 };
@@ -198,9 +198,9 @@ impl Weave {
         prompt: &[PromptMessage],
         card: Option<CardFile>,
     ) -> anyhow::Result<Output> {
-        let mut stages = Stages::default();
+        let mut stages = StageTrace::default();
         let mut woven =
-            lore.weave_watched(turn, state, counter, |cache| stages = Stages::watch(cache));
+            lore.weave_watched(turn, state, counter, |cache| stages = StageTrace::watch(cache));
         let stages = if self.trace { stages.told() } else { Vec::new() };
         let built = card.is_some() || !self.main.is_empty();
         let mut texts = card.map(|card| card.texts).unwrap_or_default();
@@ -291,7 +291,7 @@ impl Output {
         }
         if !self.stages.is_empty() {
             writeln!(out)?;
-            stages::print(out, &self.stages)?;
+            stage_trace::print(out, &self.stages)?;
         }
         if let Some(explained) = &self.explained {
             writeln!(out)?;

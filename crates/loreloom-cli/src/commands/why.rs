@@ -32,9 +32,9 @@ use super::{
     weave::{find_entry, print_prompt},
 };
 use crate::{
+    dates,
     lore::LoreArguments,
-    moment,
-    stages::{self, StageLine, Stages},
+    stage_trace::{self, StageLine, StageTrace},
     store::StoreArguments,
     stored::{self, StoredChat, excerpt, speaker},
     tokenizer::{self, TokenizerArguments},
@@ -143,8 +143,8 @@ impl Why {
             let past = revisit(store.as_ref(), &tenant, &chat.record.id, turn.id).await?;
             let library = store.library(&tenant, past.record.library).await?;
             let today = if self.with_today {
-                let desk = store.as_ref();
-                Some(TodaysBooks::find(&self.lore, desk, &past, library.as_ref()).await?)
+                let documents = store.as_ref();
+                Some(TodaysBooks::find(&self.lore, documents, &past, library.as_ref()).await?)
             } else {
                 None
             };
@@ -156,7 +156,7 @@ impl Why {
             let said = message.map_or(String::new(), |message| {
                 format!(" ({}: {})", speaker(message), excerpt(&message.text, 50))
             });
-            let (number, when) = (self.number(&past), moment::shown(turn.created));
+            let (number, when) = (self.number(&past), dates::shown(turn.created));
             let heading = format!("message {number}{said}, turn {}, {when} UTC", turn.id.0);
             anyhow::Ok(WhyInput { heading, turn: turn.clone(), past, library, today })
         })?;
@@ -272,8 +272,8 @@ fn again<'a>(
     let (Some(input), Some((library, rules))) = (past.record.input.as_deref(), library) else {
         return Ok((None, Vec::new()));
     };
-    let mut stages = Stages::default();
-    let watch = |cache: &mut TurnCache| stages = Stages::watch(cache);
+    let mut stages = StageTrace::default();
+    let watch = |cache: &mut TurnCache| stages = StageTrace::watch(cache);
     let again = Again::decide_watched(past, input, (library, rules), counter, watch)?;
     Ok((Some((again, library)), stages.told()))
 }
@@ -340,7 +340,7 @@ impl WhyAnswer {
         }
         if !self.stages.is_empty() {
             writeln!(out)?;
-            stages::print(out, &self.stages)?;
+            stage_trace::print(out, &self.stages)?;
         }
         match &self.today {
             Some(today) => today.print(out, self),

@@ -15,6 +15,7 @@ use loreloom_core::{
     units::Tokens,
 };
 use loreloom_formats::vault::{NoteFile, NoteRead, NoteRules, read_fields, read_note};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
     arguments::{VaultPlace, VaultSettings, VaultTold},
@@ -338,7 +339,8 @@ impl Vaults {
         }
         let read_again: Arc<dyn Fn() + Send + Sync> = Arc::new(move || take_up(Vec::new()));
         let remote = is_remote.then_some((refreshing, read_again));
-        Ok(Watching { _watches: watches, alive: Arc::default(), remote })
+        let ended = CancellationToken::new();
+        Ok(Watching { _watches: watches, _ends: ended.clone().drop_guard(), ended, remote })
     }
 
     fn update(&mut self, touched: &[PathBuf]) -> anyhow::Result<Option<Contents>> {
@@ -353,8 +355,10 @@ impl Vaults {
 /// Vaults that are watched, until this is dropped.
 pub(crate) struct Watching {
     _watches: Vec<Watch>,
-    /// Held as long as this is.
-    pub(crate) alive: Arc<()>,
+    /// Cancels [`Self::ended`] when this is dropped.
+    _ends: DropGuard,
+    /// Cancelled when the watch has ended.
+    pub(crate) ended: CancellationToken,
     /// When vaults that cannot be watched are read again, and how.
     pub(crate) remote: Option<(Refreshing, Arc<dyn Fn() + Send + Sync>)>,
 }

@@ -3,7 +3,7 @@
 
 use std::{
     path::{Component, Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock},
+    sync::{PoisonError, RwLock},
 };
 
 use async_trait::async_trait;
@@ -291,24 +291,17 @@ async fn follow(
     let watching = tokio::task::spawn_blocking(move || vaults.watch(changed)).await??;
     if let Some((refreshing, read_again)) = watching.remote.clone() {
         let (turns, stopping) = (following.lore.turns(), following.stopping.clone());
-        // Ends with the watch as well: what is read again is then another's.
-        let alive = Arc::downgrade(&watching.alive);
+        // Another watch may read the vault again after this one has ended.
+        let ended = watching.ended.clone();
         following.tasks.spawn(async move {
             tokio::select! {
                 () = stopping.cancelled() => {}
-                () = gone(alive) => {}
+                () = ended.cancelled() => {}
                 () = refreshing.keep_up(turns, &states, read_again) => {}
             }
         });
     }
     Ok(watching)
-}
-
-/// Waits until a watch has ended.
-async fn gone(alive: std::sync::Weak<()>) {
-    while alive.strong_count() > 0 {
-        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-    }
 }
 
 #[cfg(test)]

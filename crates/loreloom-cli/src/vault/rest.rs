@@ -128,7 +128,6 @@ impl Refreshing {
 }
 
 impl RestAccess {
-    /// Opens a vault.
     pub(crate) fn open(&self, url: &str) -> anyhow::Result<RestVault> {
         #[expect(clippy::disallowed_methods, reason = "keys are named and never typed")]
         let key = match &self.vault_key_env {

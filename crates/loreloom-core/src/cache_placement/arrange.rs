@@ -54,18 +54,18 @@ impl Arrangement {
     ) -> Planned {
         let window = self.window(canvas);
         let marked = marked(canvas.prompt);
+        let asked: Tokens = woven.injections.iter().map(|one| one.tokens).sum();
+        let budgets: Tokens = woven.report.budgets.iter().map(|budget| budget.limit).sum();
         let scene = PlanInput {
             window: &window,
             head: head(canvas),
             length: MessageCount(u32::try_from(canvas.path.items().len()).unwrap_or(u32::MAX)),
             marked: &marked,
+            limit: asked.max(budgets),
         };
-        let asked: Tokens = woven.injections.iter().map(|one| one.tokens).sum();
-        let budgets: Tokens = woven.report.budgets.iter().map(|budget| budget.limit).sum();
-        let limit = asked.max(budgets);
         // A cut ahead would take messages out of a body that is not ours to shorten.
         let settings = StableSettings { cut_ahead_percent: 0, ..self.settings.clone() };
-        let planned = plan(&scene, &woven.injections, &sources, ledger, limit, &settings);
+        let planned = plan(&scene, &woven.injections, &sources, ledger, &settings);
         woven.delta.ledger.clone_from(&planned.delta);
         tell(&mut woven.report, &planned.laid, sources.library);
         planned

@@ -30,6 +30,8 @@ pub struct PlanInput<'a> {
     pub length: MessageCount,
     /// Places that the prompt marks itself.
     pub marked: &'a [Place],
+    /// The most tokens that all texts together may take.
+    pub limit: Tokens,
 }
 
 /// The fingerprint of what stands before the chat.
@@ -140,16 +142,16 @@ impl Planned {
 }
 
 /// Places the texts of a turn, whose ledger is the one of the path before its newest
-/// message. All texts together, lingering ones too, take at most `limit` tokens; what
+/// message. All texts together, lingering ones too, take at most `scene.limit` tokens; what
 /// exceeds it is left out from the end of `injections`. `sources` tells which texts may linger.
 pub fn plan(
     scene: &PlanInput<'_>,
     injections: &[Injection],
     sources: &dyn SourceLookup,
     ledger: &Ledger,
-    limit: Tokens,
     settings: &StableSettings,
 ) -> Planned {
+    let limit = scene.limit;
     let (admitted, left_out) = admit(injections, limit);
     let mut draft = Draft::new(scene, ledger, settings);
     let volatile = |one: &Injection| is_volatile(one, settings) || sources.comes_and_goes(one);

@@ -13,7 +13,6 @@ use crate::{
     report::Stop,
 };
 
-/// The keys of an entry.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct EntryKeys<'k> {
     /// One of them must be found.

@@ -261,7 +261,6 @@ impl Library {
         &self.entries[ix.0 as usize]
     }
 
-    /// The entries of one book.
     pub(crate) fn entries_of(&self, book: usize) -> impl Iterator<Item = EntryIx> {
         let first = self.entries.partition_point(|entry| (entry.book as usize) < book);
         let last = self.entries.partition_point(|entry| (entry.book as usize) <= book);

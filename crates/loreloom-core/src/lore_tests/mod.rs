@@ -10,7 +10,7 @@ mod run;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::run::{Loom, run};
+pub use self::run::{TestSetup, run};
 use crate::{
     chat::Role,
     ids::{ChatId, EntryId},

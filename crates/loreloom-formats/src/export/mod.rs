@@ -8,9 +8,9 @@
 
 mod container;
 mod fresh;
+mod left_behind;
 mod patched;
 mod row;
-mod unknown_fields;
 mod words;
 
 pub(crate) use fresh::report;
@@ -100,7 +100,7 @@ pub fn export(
     if let Some(own) = own_document(book, format, options, &reading) {
         let mut exported = patched(book, format, options, &own, &reading)?;
         if own.bytes.is_none() && options.original.is_some() {
-            exported.losses.extend(unknown_fields::left_behind(options, format));
+            exported.losses.extend(left_behind::losses(options, format));
         }
         return Ok(exported);
     }
@@ -108,7 +108,7 @@ pub fn export(
     if let Some(card) = options.card.filter(|_| format.card().is_none()) {
         fresh::card_losses(card, &mut losses);
     }
-    losses.extend(unknown_fields::left_behind(options, format));
+    losses.extend(left_behind::losses(options, format));
     let bytes = if format == Format::Perchance {
         fresh::plain_losses(book, &mut losses);
         perchance::write(book, "\n", None).into_bytes()

@@ -10,6 +10,7 @@
     reason = "JSON has six kinds of values and will have no more"
 )]
 
+mod edits;
 pub(crate) mod js;
 pub(crate) mod layout;
 mod parser;
@@ -18,6 +19,7 @@ mod relaxed;
 
 use std::{borrow::Cow, ops::Range};
 
+pub use self::edits::JsonEdits;
 pub(crate) use self::{
     parser::{Oddity, OddityKind, parse},
     relaxed::{comments, strict},

@@ -31,7 +31,6 @@ use crate::{
     tolerant::whole,
 };
 
-/// World Info.
 pub(crate) struct WorldInfo;
 
 /// The names of book settings; the program itself keeps them in its settings and ignores

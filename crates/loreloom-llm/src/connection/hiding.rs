@@ -23,7 +23,7 @@ pub(crate) fn hiding(content_type: &str, cutter: NoteCutter) -> Box<dyn ReplyHid
     } else {
         HiddenFraming::Lines
     };
-    let texts = ReplyTexts { cutter, told: BTreeMap::new() };
+    let texts = ReplyTexts { cutter, passed: BTreeMap::new() };
     Box::new(Hiding { framing, texts, rest: Vec::new(), head: Vec::new() })
 }
 
@@ -172,7 +172,7 @@ type TextId = (u64, u64);
 struct ReplyTexts {
     /// One that has cut nothing.
     cutter: NoteCutter,
-    told: BTreeMap<TextId, PassedText>,
+    passed: BTreeMap<TextId, PassedText>,
 }
 
 struct PassedText {
@@ -205,22 +205,22 @@ impl ReplyTexts {
         let changed = visit(document, &mut |id, parent, field, extent| {
             let fresh = || PassedText { cutter: self.cutter.clone(), last: None };
             let mut alone;
-            let told = if extent == Extent::Whole {
+            let passed = if extent == Extent::Whole {
                 alone = fresh();
                 &mut alone
             } else {
-                self.told.entry(id).or_insert_with(fresh)
+                self.passed.entry(id).or_insert_with(fresh)
             };
-            let changed = told.rewrite(parent, field, extent != Extent::ReplyPiece);
-            told.last = None;
-            if told.cutter.holds() {
+            let changed = passed.rewrite(parent, field, extent != Extent::ReplyPiece);
+            passed.last = None;
+            if passed.cutter.holds() {
                 held.push(id);
             }
             changed
         });
         for id in held {
-            if let Some(told) = self.told.get_mut(&id) {
-                told.last = Some(document.clone());
+            if let Some(passed) = self.passed.get_mut(&id) {
+                passed.last = Some(document.clone());
             }
         }
         changed
@@ -244,15 +244,15 @@ impl ReplyTexts {
 
     /// Whether anything is held back.
     fn holds(&self) -> bool {
-        self.told.values().any(|told| told.last.is_some())
+        self.passed.values().any(|passed| passed.last.is_some())
     }
 
     /// Documents that tell what was held back.
     fn release(&mut self) -> Vec<Value> {
         let mut documents = Vec::new();
-        for (&id, told) in &mut self.told {
-            let Some(mut document) = told.last.take() else { continue };
-            let rest = told.cutter.finish();
+        for (&id, passed) in &mut self.passed {
+            let Some(mut document) = passed.last.take() else { continue };
+            let rest = passed.cutter.finish();
             if rest.is_empty() {
                 continue;
             }

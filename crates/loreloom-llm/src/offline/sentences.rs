@@ -3,7 +3,6 @@
 //! System messages mix lore with instructions, headings and markup. A sentence is kept if it
 //! could stand in a story: it begins like one, ends like one and gives no orders.
 
-/// A sentence of lore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LoreSentence {
     /// The sentence with its full stop.
@@ -111,7 +110,6 @@ fn without_markup(text: &str) -> String {
     plain
 }
 
-/// The sentences of one line.
 pub(super) fn sentences(line: &str) -> Vec<String> {
     let letters: Vec<(usize, char)> = line.char_indices().collect();
     let mut found = Vec::new();

@@ -30,7 +30,6 @@ impl<'bytes> Table<'bytes> {
         &self.tokens[start..number(self.ends[rank])]
     }
 
-    /// The rank of a token.
     pub(crate) fn rank(&self, token: &[u8]) -> Option<u32> {
         for at in walk(token, self.places.len()) {
             let rank = u32::from_le_bytes(self.places[at]).checked_sub(1)?;

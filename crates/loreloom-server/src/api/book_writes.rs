@@ -260,8 +260,7 @@ struct ReplaceParams {
 async fn replace(
     State(app): State<App>,
     caller: Caller,
-    Path(book): Path<String>,
-    Query(params): Query<ReplaceParams>,
+    (Path(book), Query(params)): (Path<String>, Query<ReplaceParams>),
     seen: IfMatch,
     Raw(bytes): Raw,
 ) -> Result<Tagged<Uploaded>, Problem> {

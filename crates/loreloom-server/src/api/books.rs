@@ -122,7 +122,7 @@ struct BooksView {
 
 async fn views(app: &App, caller: &Caller) -> Result<(u64, Vec<BookView>), Problem> {
     app.sync.take_up().await?;
-    let case = StoredBooks { desk: app.store.as_ref(), tenant: &caller.tenant };
+    let case = StoredBooks { documents: app.store.as_ref(), tenant: &caller.tenant };
     let Contents { revision, books, .. } = case.contents().await?;
     let lore = app.lore.current();
     let views = lore.volumes().map(|(volume, bindings)| {

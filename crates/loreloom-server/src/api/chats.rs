@@ -23,7 +23,7 @@ use super::{
     tags::Tagged,
     threads::{Thread, threads},
 };
-use crate::{app::App, chat_metadata::Label};
+use crate::{app::App, chat_metadata::ChatMetadata};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -126,9 +126,9 @@ pub(super) async fn view(
 ) -> Result<Tagged<ChatView>, Problem> {
     let mut chat = StoredChat::read(app.store.as_ref(), tenant, chat).await?;
     let (messages, turns) = (chat.nodes.len() as u64, chat.turns.len() as u64);
-    let label = Label::read(app.store.as_ref(), tenant, &chat.record.id).await?;
-    label.name(&mut chat.record);
-    let tag = label.tag(chat.record.version);
+    let metadata = ChatMetadata::read(app.store.as_ref(), tenant, &chat.record.id).await?;
+    metadata.name(&mut chat.record);
+    let tag = metadata.tag(chat.record.version);
     Ok(Tagged { tag, body: ChatView::of(chat.record, messages, turns) })
 }
 
@@ -138,8 +138,8 @@ pub(super) async fn tag(
     tenant: &TenantId,
     chat: &ChatRecord,
 ) -> Result<String, StoreError> {
-    let label = Label::read(app.store.as_ref(), tenant, &chat.id).await?;
-    Ok(label.tag(chat.version))
+    let metadata = ChatMetadata::read(app.store.as_ref(), tenant, &chat.id).await?;
+    Ok(metadata.tag(chat.version))
 }
 
 /// A turn as a message of the path shows it.
@@ -240,8 +240,8 @@ async fn path(
         return Err(Problem::value("before", "must be at least 1", 0));
     }
     let mut stored = StoredChat::up_to(store, &caller.tenant, &chat, params.tip).await?;
-    let label = Label::read(store, &caller.tenant, &chat).await?;
-    label.show_all(&mut stored.nodes);
+    let metadata = ChatMetadata::read(store, &caller.tenant, &chat).await?;
+    metadata.show_all(&mut stored.nodes);
     let tree = store.tree(&caller.tenant, &chat).await?;
     let total = stored.nodes.len();
     let end = params.before.map_or(total, |before| before.saturating_sub(1).min(total));
@@ -267,7 +267,7 @@ async fn path(
         before: (start > 0).then_some(start + 1),
     };
     // What is remembered grows without the chat.
-    let tag = format!("{}-{tip}-{}", label.tag(stored.record.version), happened.seen);
+    let tag = format!("{}-{tip}-{}", metadata.tag(stored.record.version), happened.seen);
     Ok(Tagged { tag, body })
 }
 

@@ -67,7 +67,7 @@ pub(super) struct Editing<'a> {
 
 impl<'a> Editing<'a> {
     pub(super) fn case(&self) -> StoredBooks<'a> {
-        StoredBooks { desk: self.app.store.as_ref(), tenant: self.tenant }
+        StoredBooks { documents: self.app.store.as_ref(), tenant: self.tenant }
     }
 
     /// Changes books: `change` is given each with where it stands, in the order named, and

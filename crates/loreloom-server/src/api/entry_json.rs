@@ -18,7 +18,6 @@ const KEY_LISTS: [&str; 3] =
 /// What only we need.
 const OWN: &str = "raw";
 
-/// An entry as it is shown.
 pub(super) fn shown(entry: &Entry) -> Value {
     let mut value = serde_json::to_value(entry).unwrap_or_default();
     each_key_list(&mut value, |keys| {

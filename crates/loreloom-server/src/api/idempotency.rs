@@ -79,7 +79,6 @@ impl Withheld {
 #[derive(Default)]
 pub(crate) struct Calls(Mutex<VecDeque<Call>>);
 
-/// What is known of a call.
 enum KnownCall {
     /// It is new, and now being carried out.
     New,

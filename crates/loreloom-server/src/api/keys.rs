@@ -123,7 +123,7 @@ impl From<KeyError> for Problem {
 /// The keys of this server. Who calls with a key sees those of its tenant.
 #[utoipa::path(get, path = "/keys", tag = "settings", responses((status = 200, body = KeysView)))]
 async fn list(State(app): State<App>, Admin(caller): Admin) -> Result<Json<KeysView>, Problem> {
-    let all = KeyCabinet { desk: app.store.as_ref() }.list().await?;
+    let all = KeyCabinet { documents: app.store.as_ref() }.list().await?;
     let seen = all.into_iter().filter(|record| caller.sees(record));
     let scopes = Scope::ALL.into_iter().filter(|scope| caller.has(*scope));
     Ok(Json(KeysView {
@@ -164,7 +164,7 @@ async fn make(
     }
     let mut random = [0; 32];
     getrandom::fill(&mut random).map_err(|error| Problem::new(Code::Failed, error.to_string()))?;
-    let cabinet = KeyCabinet { desk: app.store.as_ref() };
+    let cabinet = KeyCabinet { documents: app.store.as_ref() };
     let scopes = scopes.into_iter().collect();
     let made = cabinet.add(&name, &tenant, scopes, random, app.clock.now()).await;
     let (key, record) = made?;
@@ -189,7 +189,7 @@ async fn revoke(
     Admin(caller): Admin,
     Path(id): Path<String>,
 ) -> Result<Json<RevokedKey>, Problem> {
-    let cabinet = KeyCabinet { desk: app.store.as_ref() };
+    let cabinet = KeyCabinet { documents: app.store.as_ref() };
     let may = |record: &KeyRecord| caller.sees(record);
     let keeps_last = app.access.require_key;
     let gone = cabinet.revoke_one(&id, may, keeps_last, app.clock.now()).await?;

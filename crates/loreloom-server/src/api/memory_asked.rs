@@ -39,7 +39,6 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(pin_thread))
 }
 
-/// The model that memory asks.
 fn asked(app: &App) -> Result<MemoryModel, Problem> {
     let none = || Problem::new(Code::SwitchedOff, "no model is set that memory could ask");
     service(app)?.models.current().ok_or_else(none)

@@ -151,9 +151,9 @@ struct SettingsPatch {
 
 async fn view(app: &App, caller: &Caller) -> Result<Tagged<SettingsView>, Problem> {
     app.sync.take_up().await?;
-    let desk = app.store.as_ref();
-    let (set, _) = Overrides::read(desk, &caller.tenant).await?;
-    let contents = StoredBooks { desk, tenant: &caller.tenant }.contents().await?;
+    let documents = app.store.as_ref();
+    let (set, _) = Overrides::read(documents, &caller.tenant).await?;
+    let contents = StoredBooks { documents, tenant: &caller.tenant }.contents().await?;
     let live = app.settings.now();
     let deadline = live.weaving.deadline.as_millis();
     let own = app.memory.as_ref().map(|memory| &memory.options.settings);

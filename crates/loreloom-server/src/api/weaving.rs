@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     app::App,
-    chat_metadata::Label,
+    chat_metadata::ChatMetadata,
     connections::ModelRoute,
     prompt_map::PromptMap,
     turn::{self, Deadline, DecidedTurn, PlacedTurn, TurnStory, Turns, recall},
@@ -232,7 +232,7 @@ async fn told(app: &App, caller: &Caller, body: &WeaveBody) -> Result<Path, Prob
     if tip != PrefixHash::default() {
         nodes = app.store.path(&caller.tenant, &chat, tip).await?;
     }
-    Label::read(app.store.as_ref(), &caller.tenant, &chat).await?.show_all(&mut nodes);
+    ChatMetadata::read(app.store.as_ref(), &caller.tenant, &chat).await?.show_all(&mut nodes);
     let stored = nodes.into_iter().map(|node| node.message);
     let path = Path::of(chat, stored.chain(body.messages.iter().map(StoryMessage::message)));
     if path.items().is_empty() {

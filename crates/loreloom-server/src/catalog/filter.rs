@@ -8,7 +8,6 @@ use std::cmp::Ordering;
 use super::{CatalogFacts, FiresBy, Row, findings};
 use crate::stored_books::Maker;
 
-/// A filter.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Filter(Vec<(bool, Term)>);
 

@@ -142,8 +142,7 @@ impl std::fmt::Display for Difference {
 pub fn explained(
     past: &Revisited,
     input: &TurnInput,
-    library: &Library,
-    rules: &Rules,
+    (library, rules): (&Library, &Rules),
     counter: &dyn TokenCounter,
     entry: &EntryId,
 ) -> Option<Fix> {

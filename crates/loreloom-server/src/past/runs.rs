@@ -4,7 +4,7 @@ use loreloom_core::{
     chat::{GenerationType, Message},
     ids::{ChatId, TenantId},
     library::{ActiveEntries, Attachment, Library, LibrarySource},
-    replay::{Loom, Replay, ReplayEvent, TurnLine, events},
+    replay::{Replay, ReplayEvent, ReplayLore, TurnLine, events},
     rules::Rules,
     tokens::TokenCounter,
     turn::TurnInput,
@@ -116,8 +116,8 @@ impl StoryRun {
         events: impl Iterator<Item = ReplayEvent>,
     ) -> Vec<TurnLine> {
         let active = ActiveEntries::all(library, rules.world_info.strategy);
-        let loom = Loom { library, active: &active, rules, counter };
-        Replay::new(self.chat.clone(), loom).run(events)
+        let lore = ReplayLore { library, active: &active, rules, counter };
+        Replay::new(self.chat.clone(), lore).run(events)
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn mark(turns: &Turns, request: &mut Request) {
     let Body::Messages(messages) = &mut request.body else { return };
     for message in messages.iter_mut().filter(|message| message.role == Role::Assistant) {
         if let Cow::Owned(plain) = echoes.removed(&message.text) {
-            message.told = Some(plain.into());
+            message.story_text = Some(plain.into());
         }
     }
 }

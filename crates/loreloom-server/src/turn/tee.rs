@@ -20,7 +20,6 @@ use tokio::sync::oneshot;
 use super::{Turns, hide_notes::HiddenNotes, place::PlacedTurn};
 use crate::proxy::{StreamFraming, respond, respond_with};
 
-/// A reply that has ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct EndedReply {
     /// The reply; `None` if its upstream broke it off.

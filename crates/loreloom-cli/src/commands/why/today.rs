@@ -9,7 +9,7 @@ use loreloom_core::{
     rules::Rules,
 };
 use loreloom_formats::diff::as_versions_of;
-use loreloom_ports::{Desk, history::travel::Revisited};
+use loreloom_ports::{DocumentStore, history::travel::Revisited};
 use loreloom_server::StoredBooks;
 
 use crate::lore::LoreArguments;
@@ -33,13 +33,13 @@ impl TodaysBooks {
     /// read as `--dialect` says and active everywhere.
     pub(super) async fn find(
         lore: &LoreArguments,
-        desk: &dyn Desk,
+        documents: &dyn DocumentStore,
         past: &Revisited,
         kept: Option<&LibrarySource>,
     ) -> anyhow::Result<Self> {
         let named = lore.books()?;
         let (now, rules) = if named.is_empty() {
-            standing(lore, desk, past).await?
+            standing(lore, documents, past).await?
         } else {
             let now =
                 named.into_iter().map(|book| TodaysLore { book, dialect: None, scopes: None });
@@ -76,11 +76,11 @@ impl TodaysBooks {
 /// The books of the bookcase, with why each would be active.
 async fn standing(
     lore: &LoreArguments,
-    desk: &dyn Desk,
+    documents: &dyn DocumentStore,
     past: &Revisited,
 ) -> anyhow::Result<(Vec<TodaysLore>, Rules)> {
     let tenant = TenantId::local();
-    let case = StoredBooks { desk, tenant: &tenant };
+    let case = StoredBooks { documents, tenant: &tenant };
     let contents = case.contents().await?;
     anyhow::ensure!(
         !contents.books.is_empty(),

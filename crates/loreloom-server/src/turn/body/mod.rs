@@ -12,6 +12,7 @@ use loreloom_core::{
     assemble::Plan, cache_placement::CacheMark, chat::Role, prompt::PromptMessage, room::Cut,
     turn::StoryContext,
 };
+use loreloom_formats::JsonEdits;
 use loreloom_recognise::{
     Body as Prompt, Request, WireMessage,
     wire::{self, PromptField, WireBody, outline::Outline},
@@ -161,9 +162,9 @@ pub(crate) fn with_model(
     let fields = raw::RawFields::of(text)?;
     let written = ["model", "name"].into_iter().find_map(|field| fields.get(field))?;
     let model: String = serde_json::from_str(written).ok()?;
-    let mut patches = raw::Patches::default();
-    patches.put(raw::range_of(written, text), raw::quoted(&change(&model)?));
-    Some(patches.apply(text))
+    let mut edits = JsonEdits::default();
+    edits.replace(raw::range_of(written, text), raw::quoted(&change(&model)?));
+    Some(edits.apply(text))
 }
 
 /// A body without our own field.

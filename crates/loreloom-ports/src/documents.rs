@@ -47,7 +47,7 @@ pub struct Changed {
     pub after: Option<Value>,
 }
 
-/// Changes that were made together. Its number is what [`Desk::undo`] takes.
+/// Changes that were made together. Its number is what [`DocumentStore::undo`] takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Revision {
     /// Counts from 1.
@@ -63,7 +63,7 @@ pub struct Revision {
 
 /// Keeps what tenants have laid out. All writes are atomic and durable when they return.
 #[async_trait]
-pub trait Desk: Send + Sync {
+pub trait DocumentStore: Send + Sync {
     /// The number of the last revision; 0 before the first.
     async fn revision(&self, tenant: &TenantId) -> Result<u64, StoreError>;
 

@@ -13,7 +13,7 @@ use crate::{archive, detect::Format, png};
 const ABOARD: [&str; 3] = ["embeded://", "embedded://", "__asset:"];
 
 /// What is in the file that the card came from and not in the one it goes to.
-pub(super) fn left_behind(options: &ExportOptions<'_>, format: Format) -> Vec<Loss> {
+pub(super) fn losses(options: &ExportOptions<'_>, format: Format) -> Vec<Loss> {
     let loss = |field: String, value: Value| Loss { entry: None, field, value };
     let Some(original) = options.original else {
         // Only the card itself can tell what it travels with.
