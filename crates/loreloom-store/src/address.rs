@@ -74,7 +74,7 @@ async fn open_server(url: &str) -> Result<Arc<dyn Store>, StoreError> {
 async fn open_server(_url: &str) -> Result<Arc<dyn Store>, StoreError> {
     Err(StoreError::Contradiction {
         rule: "a PostgreSQL store needs a build with the feature `postgres` \
-               (cargo install --path crates/loreloom-cli --features postgres)",
+               (cargo install --locked --path crates/loreloom-cli --features postgres)",
         found: "a build without it".to_owned(),
     })
 }

@@ -144,7 +144,10 @@ impl fmt::Display for Next {
                 "  Play on in your front end: set its API address to http://{address}/v1"
             )?;
         }
-        writeln!(formatter, "  Install the command:  cargo install --path crates/loreloom-cli")?;
+        writeln!(
+            formatter,
+            "  Install the command:  cargo install --locked --path crates/loreloom-cli"
+        )?;
         writeln!(
             formatter,
             "  Use your own lore:    loreloom serve --upstream http://127.0.0.1:11434/v1 --book world.json"

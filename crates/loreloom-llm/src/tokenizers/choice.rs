@@ -44,7 +44,7 @@ pub enum TokenizerError {
     /// This build cannot read files.
     #[error(
         "the tokenizer file `{name}` needs a build with the feature `hf`: \
-         cargo install --path crates/loreloom-cli --features hf"
+         cargo install --locked --path crates/loreloom-cli --features hf"
     )]
     NotBuiltIn {
         /// The file.
