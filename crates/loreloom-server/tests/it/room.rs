@@ -1,6 +1,8 @@
 //! The budget over everything: no prompt is longer than a stated context, and what gives way is
 //! named.
 
+use std::fmt::Write as _;
+
 use loreloom_core::{
     book::{Book, Entry, Key, Position},
     room::{MakeRoom, RoomRules},
@@ -167,7 +169,7 @@ async fn old_turns_leave_a_text_prompt_with_their_template() {
     for message in &messages {
         let (role, text) =
             (message["role"].as_str().unwrap(), message["content"].as_str().unwrap());
-        prompt.push_str(&format!("<|im_start|>{role}\n{text}<|im_end|>\n"));
+        write!(prompt, "<|im_start|>{role}\n{text}<|im_end|>\n").unwrap();
     }
     prompt.push_str("<|im_start|>assistant\n");
     let body = json!({"model": "m", "truncation_length": 600, "max_tokens": 100, "prompt": prompt});

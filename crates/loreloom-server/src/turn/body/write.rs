@@ -68,15 +68,12 @@ pub(super) fn shortened(body: &str, outline: &Outline, field: PromptField, cut: 
     }
     let outline = Outline::of(&within).unwrap_or_default();
     let fields = RawFields::over(&within, &outline);
-    let items = fields.list(list).map_or(&[][..], |(_, items)| items);
-    let mut patches = Patches::default();
-    for (at, pair) in items.windows(2).enumerate() {
-        if cut.drops(first + at) {
-            // With the comma behind it. The last message never leaves.
-            patches.put(pair[0].start..pair[1].start, String::new());
-        }
-    }
-    patches.apply(&within)
+    let Some((all, items)) = fields.list(list) else { return within };
+    let rows = items.iter().enumerate().map(|(at, one)| (one.clone(), !cut.drops(first + at)));
+    let rows: Vec<(Range<usize>, bool)> = rows.collect();
+    let mut json = JsonEdits::default();
+    json.remove_rows(&within, all.start + 1..all.end - 1, &rows);
+    json.apply(&within)
 }
 
 /// Edits a JSON string that is message `at` of the plan.
