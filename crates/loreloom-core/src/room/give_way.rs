@@ -140,3 +140,89 @@ fn spend_less(decision: &mut Decision, pool: &str, tokens: Tokens) {
         pool.overflowed = true;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        book::{Book, Entry},
+        chat::{GenerationType, Path, Role},
+        dialects::worldinfo::WorldInfoRules,
+        ids::ChatId,
+        place::Place,
+        report::{Report, TurnFacts},
+        state::StateDelta,
+    };
+
+    fn library() -> Library {
+        let mut book = Book::new("b", "B");
+        for (at, order, constant) in [(0, 10.0, false), (1, 20.0, false), (2, 5.0, true)] {
+            let mut entry = Entry::new(format!("b/{at}").as_str());
+            entry.placement.order = Some(order);
+            entry.activation.constant = constant;
+            book.entries.push(entry);
+        }
+        Library::compile([Arc::new(book)], &WorldInfoRules::default())
+    }
+
+    fn lore(at: u32) -> Provenance {
+        Provenance::Lore { book: "b".into(), entry: format!("b/{at}").as_str().into() }
+    }
+
+    fn memory(slot: &str) -> Provenance {
+        Provenance::Memory(slot.to_owned())
+    }
+
+    /// What is left of texts of ten tokens each.
+    fn left(sources: &[Provenance], limit: u32, ranks: &[RankedSource]) -> Vec<Provenance> {
+        let injection = |source: &Provenance| Injection {
+            place: Place::AfterCharacter,
+            role: Role::System,
+            text: String::new(),
+            tokens: Tokens(10),
+            source: source.clone(),
+        };
+        let path = Path::new(ChatId::from("c"));
+        let facts = TurnFacts::undecided(&path, GenerationType::Normal);
+        let mut decision = Decision {
+            injections: sources.iter().map(injection).collect(),
+            hide_prompts: Vec::new(),
+            delta: StateDelta::default(),
+            report: Report::undecided(facts),
+        };
+        let rules = RoomRules { ranks: ranks.to_vec(), ..RoomRules::default() };
+        give_way(&mut decision, Tokens(limit), &rules, &library());
+        let gone = decision.report.room.map_or(0, |room| room.given_up.len());
+        assert_eq!(gone + decision.injections.len(), sources.len());
+        decision.injections.into_iter().map(|one| one.source).collect()
+    }
+
+    #[test]
+    fn the_least_important_source_gives_up_its_least_valuable_texts() {
+        let all = [lore(0), lore(1), lore(2), memory("canon"), memory("recall")];
+        let default = RankedSource::ALL;
+        assert_eq!(left(&all, 50, &default), all);
+        assert_eq!(left(&all, 49, &default), all[..4]);
+        assert_eq!(left(&all, 30, &default), all[..3]);
+        // The lowest order goes first, constant entries last.
+        assert_eq!(left(&all, 25, &default), [lore(1), lore(2)]);
+        assert_eq!(left(&all, 10, &default), [lore(2)]);
+        assert_eq!(left(&all, 0, &default), []);
+    }
+
+    #[test]
+    fn ranks_decide_which_source_gives_way() {
+        let all = [lore(0), lore(1), memory("canon"), memory("recall")];
+        let ranks = [RankedSource::Memory, RankedSource::WorldInfo];
+        assert_eq!(left(&all, 30, &ranks), [lore(1), memory("canon"), memory("recall")]);
+        assert_eq!(left(&all, 15, &ranks), [memory("canon")]);
+    }
+
+    #[test]
+    fn what_people_write_for_the_chat_always_stays() {
+        let all = [Provenance::AuthorsNote, memory(notebook::AUTHORS_SLOT), lore(0)];
+        assert_eq!(left(&all, 0, &RankedSource::ALL), all[..2]);
+    }
+}
