@@ -165,7 +165,7 @@ impl LoreArguments {
         filled
     }
 
-    /// The books these arguments and the configuration name, each with whom it follows.
+    /// The books of these arguments and the configuration, each with what it is attached to.
     pub(crate) fn mounted(&self, config: &Config) -> anyhow::Result<Vec<(Volume, Vec<Binding>)>> {
         let own = self.books.iter().map(|path| (path.clone(), vec![Binding::Everywhere], None));
         let configured = config.books.iter();

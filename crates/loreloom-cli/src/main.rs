@@ -58,7 +58,7 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) if error.is::<Different>() => ExitCode::from(1),
         Err(error) => {
-            // Nothing is left to do if even the error cannot be told.
+            // Nothing is left to do if even the error cannot be printed.
             let _unwritten = writeln!(io::stderr(), "loreloom: {}", limits::told(&error));
             ExitCode::from(failure)
         }

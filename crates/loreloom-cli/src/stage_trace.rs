@@ -20,7 +20,7 @@ pub(crate) struct StageLine {
     pub(crate) micros: u128,
 }
 
-/// The stages of a turn, as they are told.
+/// The stages of a turn, with their times.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StageTrace(Arc<Mutex<Vec<StageLine>>>);
 

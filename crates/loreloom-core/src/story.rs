@@ -97,14 +97,14 @@ pub struct Story<'a> {
 }
 
 impl Story<'_> {
-    /// Sets the user's name, which `{{user}}` stands for.
+    /// Sets the user's name, the value of `{{user}}`.
     #[must_use]
     pub fn with_user(mut self, name: impl Into<String>) -> Self {
         self.input.user = name.into();
         self
     }
 
-    /// Sets the character that speaks next, which `{{char}}` stands for.
+    /// Sets the character that speaks next, the value of `{{char}}`.
     #[must_use]
     pub fn with_character(mut self, name: impl Into<String>) -> Self {
         self.input.speaker = Some(Speaker::named(name));

@@ -88,7 +88,7 @@ pub struct Recognition {
     pub standings: Vec<Standing>,
     /// Where on the path each piece is that is story.
     pub places: Vec<Option<usize>>,
-    /// Who speaks, as far as the request tells.
+    /// Who speaks, as far as the request shows.
     pub speakers: Speakers,
     slot: Option<Slot>,
     fork: bool,

@@ -22,7 +22,7 @@ use loreloom_core::chat::{Role, Text};
 /// One piece of a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Its role, as far as the prompt tells.
+    /// Its role, as far as the prompt shows.
     pub role: Role,
     /// The speaker, where certain.
     pub name: Option<String>,
@@ -32,11 +32,11 @@ pub struct Part {
     pub key: TextKey,
     /// Whether it is a tool call or its result.
     pub tool: bool,
-    /// Where it stands.
+    /// Its place in the request.
     pub spot: Spot,
 }
 
-/// Where a piece stands in the request.
+/// The place of a piece in the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spot {
     /// The message; 0 in a text prompt.
@@ -192,7 +192,7 @@ impl Window {
             (Shape::Merged, Role::Assistant) => ("\n\n", Cut::AtNames),
             (Shape::Merged, Role::User) => ("\n\n", Cut::Everywhere),
             (Shape::Merged, Role::System | Role::Tool) => ("\n\n", Cut::Nowhere),
-            // Squashed: a narrator's line may stand under a note.
+            // Squashed: a narrator's line may follow a note.
             (_, Role::System) => ("\n", Cut::Nowhere),
             _ => {
                 self.parts.push(reader.message(message.role, name, story_text, whole));
@@ -207,8 +207,8 @@ impl Window {
     }
 }
 
-/// Roles were merged if a marker, which front ends send as its own message, stands inside
-/// a longer one, or if pieces of a preamble seen before do.
+/// Roles were merged if a marker, which front ends send as its own message, is inside a longer
+/// one, or if pieces of a known preamble are.
 fn shape_of(messages: &[WireMessage], known: &Following<'_>) -> Shape {
     let marked = |message: &WireMessage| {
         let ranges = glue::paragraphs(&message.text);

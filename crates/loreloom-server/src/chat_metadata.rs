@@ -1,10 +1,9 @@
-//! What a person makes of a chat without telling on: its name, which of its messages are
-//! hidden, and that it is deleted.
+//! The metadata of a chat: its title, which messages are hidden, and whether it is deleted.
 //!
-//! A chat's tree never changes: a front end goes on telling it, and turns are decided again
-//! from it. What is said about a chat therefore stands on the desk, where every change is a
-//! revision that can be undone. A chat counts as deleted only at the version it was deleted
-//! at: if a front end goes on telling it, it is there again.
+//! The tree of a chat never changes: front ends continue it, and past turns are decided from it
+//! again. So metadata is a document, and every change is a revision that can be undone. A chat
+//! counts as deleted only at the version it was deleted at: if a front end continues it, it is
+//! back.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +16,7 @@ use loreloom_ports::{Change, ChatRecord, DocumentStore, Item, Node, StoreError};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// Names of labels on the desk begin so.
+/// Documents of chat metadata begin with this.
 const CHATS: &str = "chat/";
 
 /// What was said about a chat.
@@ -54,9 +53,9 @@ impl ChatMetadata {
         items.iter().find(|item| item.key == key).map_or_else(|| Ok(Self::default()), of)
     }
 
-    /// Says it. Returns the desk's revision, which does not change if nothing is new.
+    /// Stores it. Returns the revision of the documents, which does not change if nothing is new.
     ///
-    /// Fails with [`StoreError::Outdated`] if `seen` is not the desk's revision.
+    /// Fails with [`StoreError::Outdated`] if `seen` is not the last revision.
     pub async fn write(
         &self,
         documents: &dyn DocumentStore,
@@ -73,7 +72,7 @@ impl ChatMetadata {
         documents.change(tenant, &[Change { key: key(chat), value }], Some(seen), now).await
     }
 
-    /// Whether the chat was deleted and nobody has told it on since.
+    /// Whether the chat was deleted and not continued since.
     pub fn is_deleted(&self, chat: &ChatRecord) -> bool {
         self.deleted.is_some_and(|version| chat.version <= version)
     }
@@ -108,7 +107,7 @@ impl ChatMetadata {
         }
     }
 
-    /// Names the chat's version together with what is said about it.
+    /// The version of the chat and its metadata.
     pub(crate) fn tag(&self, version: u64) -> String {
         match self.revision {
             0 => version.to_string(),

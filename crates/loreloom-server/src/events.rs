@@ -1,12 +1,12 @@
-//! What happens, for those who watch.
+//! Events for watchers of the API.
 //!
-//! An event says what changed and to which version, never the thing itself: whoever wants to
-//! know asks. The last ones are kept, so that a watcher who lost the line goes on where it
-//! was; one who was away too long is told that there is a gap.
+//! An event names what changed and its version, never the content: whoever needs it asks. The last
+//! events are kept, so that a watcher that lost its connection can continue; one that was away too
+//! long gets a gap event.
 //!
-//! Numbers begin at the time the server was started, a thousand to the millisecond: more than
-//! are ever told. A number from before a restart is therefore below all that came since, and
-//! its watcher hears of the gap. They stay exact in a browser's numbers until the year 2255.
+//! Ids begin at the start time of the server, a thousand for each millisecond: more than are ever
+//! sent. So an id from before a restart is lower than all later ones, and its watcher gets a gap.
+//! They stay exact in JavaScript until the year 2255.
 
 use std::{
     collections::VecDeque,
@@ -71,7 +71,7 @@ pub(crate) enum Happened {
     Job {
         /// The job.
         job: u64,
-        /// How it stands.
+        /// Its state.
         state: String,
     },
     /// A replay went on.
@@ -82,7 +82,7 @@ pub(crate) enum Happened {
         done: usize,
         /// Chats in all.
         total: usize,
-        /// How it stands.
+        /// Its state.
         state: String,
     },
     /// Events were missed: read everything again.
@@ -90,7 +90,7 @@ pub(crate) enum Happened {
 }
 
 impl Happened {
-    /// The event that watchers are told of a notice, if they are.
+    /// The event for a notice, if it has one.
     pub(crate) fn noticed(notice: &notices::Happened) -> Option<Self> {
         use notices::Happened as Notice;
         Some(match notice {
@@ -197,8 +197,8 @@ impl Events {
     pub(crate) fn watch(&self, tenant: &TenantId, after: Option<u64>) -> Watching {
         let ring = self.ring();
         let oldest = ring.kept.front().map_or(ring.next, |(_, event)| event.id);
-        // What was told before a restart is not kept, and a number above all others is from a
-        // server whose clock was ahead.
+        // Events from before a restart are not kept. An id above all others is from a server whose
+        // clock was ahead.
         if after.is_some_and(|after| after > ring.newest() || after + 1 < oldest) {
             return Watching::beyond_a_gap(&ring, self);
         }

@@ -1,8 +1,8 @@
-//! Who may ask: keys, each with what it may do and whose data it sees.
+//! Keys of the API, each with its scopes and its tenant.
 //!
-//! A key is random and long, so its plain SHA-256 is kept and nothing else: whoever reads the
-//! store cannot use it. Keys lie on a desk of their own, under a tenant that nobody can be, so
-//! that undoing a change of books never brings a revoked key back.
+//! A key is long and random, so only its plain SHA-256 is stored: whoever reads the store cannot
+//! use it. Keys are documents of a tenant of their own, so that undoing a change of books never
+//! restores a revoked key.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -25,7 +25,7 @@ use utoipa::ToSchema;
 pub(crate) const PREFIX: &str = "ll_";
 /// The tenant that keys are kept under. Tenants' own names have no colon.
 const KEEPER: &str = "loreloom:keys";
-/// Names of keys on the desk begin so.
+/// Documents of keys begin with this.
 const KEYS: &str = "key/";
 
 /// What a key allows.
@@ -148,7 +148,7 @@ impl KeyCabinet<'_> {
         items.iter().map(read).collect()
     }
 
-    /// Makes a key from random bytes. The key is returned and nowhere kept.
+    /// Creates a key from random bytes. The key is returned and not stored.
     pub async fn add(
         &self,
         name: &str,
@@ -173,13 +173,13 @@ impl KeyCabinet<'_> {
         Ok((key, record))
     }
 
-    /// Takes a key away. Servers that run notice within a second.
+    /// Revokes a key. Running servers notice within a second.
     pub async fn revoke(&self, id: &str, now: Timestamp) -> Result<KeyRecord, KeyError> {
         self.revoke_one(id, |_record| true, false, now).await
     }
 
-    /// Takes one of the keys away that are `seen`; with `keeps_last` not the last of its
-    /// tenant that may administer.
+    /// Revokes a key that `seen` accepts; with `keeps_last`, not the tenant's last key that may
+    /// administer.
     pub(crate) async fn revoke_one(
         &self,
         id: &str,
@@ -216,7 +216,7 @@ impl KeyCabinet<'_> {
 #[derive(Default)]
 pub struct Keys {
     by_hash: RwLock<HashMap<String, Arc<KeyRecord>>>,
-    /// The desk's revision they are of, and one more, so that 0 is none.
+    /// Their revision of the documents plus one, so that 0 means none.
     revision: AtomicU64,
     /// One at a time takes them up: a slower one must not bring a revoked key back.
     changing: Mutex<()>,

@@ -34,9 +34,9 @@ pub struct Lore {
     library: Library,
     /// Entries that are found by meaning.
     vectors: LoreVectors,
-    /// What they are found with: only vectors of one model can be compared.
+    /// Finds them: only vectors of one model can be compared.
     finder: Option<Arc<EntryFinder>>,
-    /// Whom each book of the source follows.
+    /// What each book of the source is attached to.
     bindings: Vec<Vec<Binding>>,
     active_sets: Mutex<FxHashMap<Vec<Attachment>, Arc<ActiveEntries>>>,
     caches: [Mutex<TurnCache>; CACHES],
@@ -63,7 +63,7 @@ pub enum LoreError {
 }
 
 impl Lore {
-    /// Compiles books, each with whom it follows.
+    /// Compiles books, each with what it is attached to.
     pub fn new(
         books: impl IntoIterator<Item = (Volume, Vec<Binding>)>,
         rules: Rules,
@@ -183,7 +183,7 @@ impl Lore {
         &self.source
     }
 
-    /// The books in order, each with whom it follows.
+    /// The books in order, each with what it is attached to.
     pub(crate) fn volumes(&self) -> impl Iterator<Item = (&Volume, &[Binding])> {
         self.source.volumes.iter().zip(self.bindings.iter().map(Vec::as_slice))
     }
@@ -232,18 +232,17 @@ impl Lore {
         counter: &dyn TokenCounter,
     ) -> Decision {
         let active = self.active_entries(&turn.cast());
-        self.with(turn, counter, |instruments| {
-            engine::decide(
-                &EngineInput {
-                    library: &self.library,
-                    active: &active,
-                    turn,
-                    state,
-                    rules: self.rules(),
-                },
-                instruments,
-            )
-        })
+        let input = self.input(&active, turn, state);
+        self.with(turn, counter, |instruments| engine::decide(&input, instruments))
+    }
+
+    fn input<'a>(
+        &'a self,
+        active: &'a ActiveEntries,
+        turn: &'a Turn<'a>,
+        state: &'a StoryState,
+    ) -> EngineInput<'a> {
+        EngineInput { library: &self.library, active, turn, state, rules: self.rules() }
     }
 
     /// Decides a turn with a cache of its own, which `prepare` sees first.
@@ -259,16 +258,7 @@ impl Lore {
         let mut cache = TurnCache::default();
         prepare(&mut cache);
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-        engine::decide(
-            &EngineInput {
-                library: &self.library,
-                active: &active,
-                turn,
-                state,
-                rules: self.rules(),
-            },
-            &mut instruments,
-        )
+        engine::decide(&self.input(&active, turn, state), &mut instruments)
     }
 
     /// The first step of a turn, before a selecting model is asked.
@@ -281,9 +271,8 @@ impl Lore {
         if self.library.vault().is_none() {
             return PreparedTurn::default();
         }
-        let active = &*self.active_entries(&turn.cast());
-        let (library, rules) = (&self.library, self.rules());
-        let input = EngineInput { library, active, turn, state, rules };
+        let active = self.active_entries(&turn.cast());
+        let input = self.input(&active, turn, state);
         self.with(turn, counter, |instruments| engine::prepare(&input, instruments))
     }
 
@@ -295,9 +284,8 @@ impl Lore {
         state: &StoryState,
         counter: &dyn TokenCounter,
     ) -> Decision {
-        let active = &*self.active_entries(&turn.cast());
-        let (library, rules) = (&self.library, self.rules());
-        let input = EngineInput { library, active, turn, state, rules };
+        let active = self.active_entries(&turn.cast());
+        let input = self.input(&active, turn, state);
         self.with(turn, counter, |instruments| engine::finish(prepared, &input, instruments))
     }
 
@@ -309,14 +297,9 @@ impl Lore {
         state: &StoryState,
         counter: &dyn TokenCounter,
     ) -> Vec<Verdict> {
-        let (library, active) = (&self.library, self.active_entries(&turn.cast()));
-        self.with(turn, counter, |instruments| {
-            engine::verdicts(
-                &woven.report,
-                &EngineInput { library, active: &active, turn, state, rules: self.rules() },
-                instruments,
-            )
-        })
+        let active = self.active_entries(&turn.cast());
+        let input = self.input(&active, turn, state);
+        self.with(turn, counter, |instruments| engine::verdicts(&woven.report, &input, instruments))
     }
 
     /// The smallest change that would have made an entry fire.

@@ -29,7 +29,7 @@ use crate::{
 
 /// Books, notes and rules, and the lore compiled from them.
 pub struct LoreService {
-    /// Books that were named at start; they stand before those of the bookcase.
+    /// Books from the command line; they come before stored books.
     mounted: Vec<(Volume, Vec<Binding>)>,
     /// The rules, where the bookcase has none.
     rules: Rules,
@@ -75,8 +75,8 @@ pub enum LoreServiceError {
 }
 
 impl LoreService {
-    /// Books that were named at start, with whom they follow, and the rules of those who set
-    /// none. With an embedder, entries are found by meaning too.
+    /// Books from the command line with what they are attached to, and the default rules. With an
+    /// embedder, entries are also found by meaning.
     pub fn new(
         mounted: impl IntoIterator<Item = (Volume, Vec<Binding>)>,
         rules: Rules,

@@ -15,7 +15,7 @@ use loreloom_core::report::{BudgetUse, Verdict, VerdictClass};
 const BOUNDS: [u64; 12] =
     [250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 150_000, 500_000, 1_000_000];
 
-/// Pools whose tokens are told apart; others are `other`.
+/// Pools with their own token counts; all others count as `other`.
 const POOLS: [&str; 5] = ["world_info", "cards", "cards_semantic", "vault", "memory"];
 
 /// The figures.

@@ -1,5 +1,5 @@
-//! A prompt measured: where each woven text stands in it, in bytes and tokens, and how much
-//! of it the prompt before had already.
+//! A map of a prompt: the place of each injected text, in bytes and tokens, and how much of it the
+//! previous prompt had.
 
 use loreloom_core::{
     chat::Role, place::Provenance, prompt::PromptMessage, report::Span, tokens::TokenCounter,
@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 pub(crate) struct MappedMessage {
     /// Its role.
     pub(crate) role: Role,
-    /// The speaker's name, where the model is told.
+    /// The speaker's name, if the model gets it.
     pub(crate) name: Option<String>,
     /// Its text, to the byte as it was sent.
     pub(crate) content: String,
@@ -44,7 +44,7 @@ pub(crate) struct MappedSpan {
     pub(crate) token_start: u32,
     /// Tokens of the prompt up to its end.
     pub(crate) token_end: u32,
-    /// Whether it stands in what the prompt before had already.
+    /// Whether it is in the part that the previous prompt had.
     pub(crate) stable: bool,
 }
 
@@ -80,7 +80,7 @@ pub(crate) enum Cause {
 pub(crate) struct PromptMap {
     /// The messages.
     pub(crate) messages: Vec<MappedMessage>,
-    /// The woven texts, in the order they stand.
+    /// The injected texts, in the order of the prompt.
     pub(crate) spans: Vec<MappedSpan>,
     /// Tokens of the whole.
     pub(crate) tokens: u32,

@@ -1,4 +1,4 @@
-//! The books and rules a tenant has set up, on its desk.
+//! The books and rules of a tenant, as documents.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// Names of books on the desk begin so.
+/// Documents of books begin with this.
 pub(crate) const BOOKS: &str = "book/";
-/// The name of the rules on the desk.
+/// The name of the rules' document.
 const RULES: &str = "rules";
 
 /// Who made a book say what it says.
@@ -29,7 +29,7 @@ pub enum Maker {
     Import,
 }
 
-/// A book that stands in the bookcase.
+/// A stored book.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shelved {
     /// The book as it was kept.
@@ -41,19 +41,19 @@ pub struct Shelved {
     /// How it is read.
     #[serde(default)]
     pub dialect: Dialect,
-    /// Whom it follows; nobody if it only stands there.
+    /// What it is attached to; nothing if it is only stored.
     #[serde(default)]
     pub bindings: Vec<Binding>,
     /// Books are woven in this order.
     #[serde(default)]
     pub place: u32,
-    /// Who made this version; nothing if it was written before that was recorded. It stands
-    /// with the value, so that an undo brings it back with what it says.
+    /// Who made this version, if recorded. It is part of the value, so that an undo restores it
+    /// too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Maker>,
 }
 
-/// A book, and where it stands.
+/// A stored book with its id and revision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredBook {
     /// Its id.
@@ -68,7 +68,7 @@ pub struct StoredBook {
 /// Everything in the bookcase at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
-    /// The desk's revision.
+    /// The revision of the documents.
     pub revision: u64,
     /// The books, in order.
     pub books: Vec<StoredBook>,
@@ -100,7 +100,7 @@ pub enum StoredBooksError {
 }
 
 impl StoredBooks<'_> {
-    /// What stands in it.
+    /// All stored books.
     pub async fn contents(&self) -> Result<Contents, StoreError> {
         let revision = self.documents.revision(self.tenant).await?;
         let mut contents = Contents { revision, ..Contents::default() };
@@ -132,8 +132,8 @@ impl StoredBooks<'_> {
         })
     }
 
-    /// Puts books in with whom they follow, in place of those of the same ids, all in one
-    /// revision, which it returns. A book that says what it said stays its maker's.
+    /// Stores books with what they are attached to, replacing those with the same ids, in one
+    /// revision, which it returns. A book with unchanged content keeps its maker.
     ///
     /// Fails with [`StoreError::Outdated`] if `seen` is given and is not the last revision.
     pub async fn put(
@@ -160,7 +160,7 @@ impl StoredBooks<'_> {
         self.documents.change(self.tenant, &changes, seen, now).await
     }
 
-    /// Changes how a book stands there. Returns the revision.
+    /// Changes the settings of a stored book. Returns the revision.
     pub async fn arrange(
         &self,
         id: &BookId,
@@ -182,16 +182,6 @@ impl StoredBooks<'_> {
     ) -> Result<u64, StoredBooksError> {
         self.find(id).await?;
         Ok(self.documents.change(self.tenant, &[change(id, None)?], seen, now).await?)
-    }
-
-    /// Sets the rules.
-    pub async fn set_rules(
-        &self,
-        rules: &Rules,
-        seen: Option<u64>,
-        now: Timestamp,
-    ) -> Result<u64, StoreError> {
-        self.documents.change(self.tenant, &[Self::rules_change(Some(rules))?], seen, now).await
     }
 
     /// The change that sets the rules, or takes them away.

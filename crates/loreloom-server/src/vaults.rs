@@ -1,8 +1,8 @@
-//! Vaults that somebody registered while the server runs.
+//! Vaults that were registered through the API.
 //!
-//! Which there are stands on the desk, so that a registration is a revision that can be
-//! undone, outlives the server and is taken up by other servers over the same store. Reading
-//! folders, and asking Obsidian, is the host's: it hands the server a [`VaultKeeper`].
+//! A registration is a document: a revision that can be undone, survives a restart, and reaches
+//! other servers on the same store. The host reads folders and asks Obsidian: it gives the server
+//! a [`VaultKeeper`].
 
 use async_trait::async_trait;
 use loreloom_core::{dialects::vault::NoteSource, ids::TenantId};
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::connection_settings::KeySource;
 
-/// Names of vaults on the desk begin so.
+/// Documents of vaults begin with this.
 pub(crate) const VAULTS: &str = "vault/";
 
 /// A vault that was registered.
@@ -86,7 +86,7 @@ pub trait VaultKeeper: Send + Sync {
     async fn refresh(&self) -> Result<(), String>;
 }
 
-/// What stands on the desk: a folder, or an address with the source of its key.
+/// The document: a folder, or an address with the source of its key.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct StoredVault {

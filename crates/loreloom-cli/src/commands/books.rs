@@ -1,4 +1,4 @@
-//! The bookcase: books that stay, with whom they follow.
+//! Stored books, and what they are attached to.
 
 use std::{io::Write, path::PathBuf, sync::Arc};
 
@@ -18,7 +18,7 @@ use crate::{clock::SystemClock, dates, files, lore::read_book, store::StoreArgum
 
 /// Keep books with the stories, so that `serve` weaves from them.
 ///
-/// A book follows everybody, a character, a persona, a group or one chat. Every change has
+/// A book is attached to everything, a character, a persona, a group or one chat. Every change has
 /// a number and can be undone.
 #[derive(Debug, Args)]
 pub(crate) struct BooksArguments {
@@ -35,11 +35,11 @@ pub(crate) struct BooksArguments {
 
 #[derive(Debug, Subcommand)]
 enum BooksCommand {
-    /// List the books and whom they follow
+    /// List the books and what they are attached to
     List,
     /// Put books in, or new versions of books that are there
     Add(NewBooks),
-    /// Let a book follow somebody
+    /// Attach a book
     Attach {
         /// The book
         book: String,
@@ -47,7 +47,7 @@ enum BooksCommand {
         #[arg(required = true, value_name = "WHOM", value_parser = binding)]
         to: Vec<Binding>,
     },
-    /// Let a book no longer follow somebody
+    /// Detach a book
     Detach {
         /// The book
         book: String,
@@ -79,7 +79,7 @@ struct NewBooks {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// Whom they follow: `everywhere`, `character:NAME`, `persona:NAME`, `group:NAME` or
+    /// What they are attached to: `everywhere`, `character:NAME`, `persona:NAME`, `group:NAME` or
     /// `chat:ID`; may be given several times. A book that is there keeps its own
     #[arg(long = "to", value_name = "WHOM", value_parser = binding)]
     to: Vec<Binding>,
@@ -114,7 +114,7 @@ impl From<DialectName> for Dialect {
 fn binding(text: &str) -> Result<Binding, String> {
     Binding::parse(text).ok_or_else(|| {
         format!(
-            "a book follows `everywhere`, `character:NAME`, `persona:NAME`, `group:NAME` or \
+            "a book is attached to `everywhere`, `character:NAME`, `persona:NAME`, `group:NAME` or \
              `chat:ID`, found `{text}`"
         )
     })
@@ -167,7 +167,7 @@ async fn change(
             let standing = case.find(&book.as_str().into()).await?;
             let missing = from.iter().find(|one| !standing.shelved.bindings.contains(one));
             if let Some(missing) = missing {
-                anyhow::bail!("`{book}` does not follow `{missing}`");
+                anyhow::bail!("`{book}` is not attached to `{missing}`");
             }
             case.arrange(&standing.id, None, now, |shelved| {
                 shelved.bindings.retain(|one| !from.is_empty() && !from.contains(one));
@@ -230,16 +230,16 @@ async fn list(out: &mut dyn Write, case: &StoredBooks<'_>, json: bool) -> anyhow
     let width = width.unwrap_or(4).clamp(4, 40);
     for (at, StoredBook { id, shelved, .. }) in books.iter().enumerate() {
         if at == 0 {
-            writeln!(out, "{:<width$}  ENTRIES  READ AS     FOLLOWS", "BOOK")?;
+            writeln!(out, "{:<width$}  ENTRIES  DIALECT     ATTACHED TO", "BOOK")?;
         }
-        let follows: Vec<String> = shelved.bindings.iter().map(Binding::to_string).collect();
-        let follows = if follows.is_empty() { "nobody".to_owned() } else { follows.join(", ") };
+        let attached: Vec<String> = shelved.bindings.iter().map(Binding::to_string).collect();
+        let attached = if attached.is_empty() { "nothing".to_owned() } else { attached.join(", ") };
         let dialect = match shelved.dialect {
             Dialect::WorldInfo => "world-info",
             Dialect::Cards => "cards",
         };
         let (id, entries) = (id.as_str(), shelved.entries);
-        writeln!(out, "{id:<width$}  {entries:>7}  {dialect:<10}  {follows}")?;
+        writeln!(out, "{id:<width$}  {entries:>7}  {dialect:<10}  {attached}")?;
     }
     Ok(())
 }

@@ -90,7 +90,7 @@ struct Turn {
     /// The message it was computed on.
     message: usize,
     modes: BTreeMap<Mode, SharedPrefix>,
-    /// Texts that stand there though the turn does not ask for them.
+    /// Texts that stay though the turn does not ask for them.
     lingering: usize,
     evicted: usize,
     left_out: usize,
@@ -173,8 +173,8 @@ impl CacheReport {
     }
 }
 
-/// What the entries and notes of a day say, and whether their texts must not linger. Whom a book
-/// follows is not looked at: the chat is told as if all were active.
+/// The texts of entries and notes of one library, and whether they must not linger. Attachments
+/// are ignored: all books count as active.
 #[derive(Default)]
 struct Sayings(BTreeMap<EntryId, (bool, Digest)>);
 

@@ -84,7 +84,7 @@ impl Test {
             let passed = results.len() - failed;
             let tested = Tested { file: &file, passed, failed, tests: &results };
             match self.print(out, &tested) {
-                // A reader that has seen enough (`| head`) is told the status all the same.
+                // A reader that has seen enough (`| head`) still gets the status.
                 Err(error) if !is_broken_pipe(&error) => return Err(error),
                 Ok(()) | Err(_) => {}
             }

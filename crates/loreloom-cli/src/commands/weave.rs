@@ -70,12 +70,12 @@ pub(crate) struct Weave {
     #[arg(long)]
     why: bool,
 
-    /// Also tell how the stages of vaults went, and how long each took
+    /// Also show the stages of vaults, and how long each took
     #[arg(long)]
     trace: bool,
 
-    /// Also tell the smallest change that would have made this entry fire, by its id, its
-    /// name or its number
+    /// Also show the smallest change that would make this entry fire, by its id, its name or its
+    /// number
     #[arg(long, value_name = "ENTRY")]
     explain: Option<String>,
 

@@ -53,7 +53,7 @@ pub(crate) struct Why {
     #[arg(long, value_name = "MESSAGE", required_unless_present = "turn")]
     at: Option<usize>,
 
-    /// The turn by its own number, on whichever branch it is: `show` tells numbers
+    /// The turn by its own number, on any branch: `show` lists numbers
     #[arg(long, value_name = "TURN", conflicts_with = "at")]
     turn: Option<u64>,
 
@@ -66,7 +66,7 @@ pub(crate) struct Why {
     #[arg(long)]
     with_today: bool,
 
-    /// Also tell how the stages of vaults went, and how long each took now
+    /// Also show the stages of vaults, and how long each takes now
     #[arg(long)]
     trace: bool,
 
@@ -148,7 +148,7 @@ impl Why {
             } else {
                 None
             };
-            // A turn that is asked for by its own number is told with the message it answers.
+            // A turn that is named by its number is shown with the message it answers.
             let message = match self.at {
                 Some(at) => Some(&stored::message(&chat, at)?.message),
                 None => past.path.items().last().map(|item| &item.message),

@@ -91,8 +91,8 @@ impl NotebookArguments {
     }
 }
 
-/// What models are told about the notebook, and how much it holds, in `DeepLore`'s settings. A
-/// blank text is our own.
+/// The instructions about the notebook, and its size, from `DeepLore`'s settings. A blank text
+/// means our own.
 fn worded(file: &Map<String, Value>) -> ModelNotebook {
     let own = ModelNotebook::default();
     let text = |name: &str| {

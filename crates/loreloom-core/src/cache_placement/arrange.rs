@@ -35,16 +35,16 @@ pub struct Canvas<'a> {
     pub prompt: &'a [PromptMessage],
     /// Its outline.
     pub layout: &'a Layout,
-    /// The story it tells.
+    /// The path of the story.
     pub path: &'a Path,
 }
 
 impl Arrangement {
-    /// Places the texts that a turn wove, after what the ledger says of the turns before. The
-    /// turn's delta takes up what changes in it, and its verdicts where texts are.
+    /// Places the texts of a turn, using the ledger of the turns before. Changes of the ledger go
+    /// into the turn's delta, and places into its verdicts.
     ///
-    /// Texts may take as much as the turn's pools together, but never less than they ask for:
-    /// what lingers comes out of what the turn leaves over.
+    /// Texts may take as many tokens as the turn's pools together, or as many as they ask for, if
+    /// that is more: lingering texts use what the turn leaves.
     pub fn place(
         &self,
         canvas: Canvas<'_>,

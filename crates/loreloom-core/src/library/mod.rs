@@ -306,7 +306,7 @@ impl Filing {
         self.literals[folding.index()].insert(literal)
     }
 
-    /// Files what makes a key worth looking at; `false` if only looking can tell.
+    /// Adds the literals of a key to the index; `false` if it has none and must always be tried.
     fn touch(&mut self, ix: EntryIx, key: &CompiledKey) -> bool {
         match &key.probe {
             Probe::Never => true,

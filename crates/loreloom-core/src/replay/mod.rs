@@ -1,9 +1,8 @@
-//! Telling a story again: every turn decided anew, with the books of the day or others.
+//! Replays a story: every turn is decided again, with the same or other books.
 //!
-//! The story grows message by message and its state with it, so a chat of thousands of
-//! turns costs what its messages cost once. A turn sees the effects of turns on earlier
-//! messages and not of those on its own: asked twice for a reply to the same message, the
-//! engine answers alike.
+//! The story and its state grow message by message, so a chat of thousands of turns reads its
+//! messages once. A turn sees the effects of turns on earlier messages, not of those on its own: a
+//! second request for a reply to the same message gets the same answer.
 
 mod accident;
 mod compare;

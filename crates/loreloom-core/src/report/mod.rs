@@ -47,7 +47,7 @@ pub struct Report {
     pub verdicts: Vec<Verdict>,
     /// How many entries were never touched.
     pub untouched: u32,
-    /// Where each injected text stands in the final prompt.
+    /// The range of each injected text in the final prompt.
     pub spans: Vec<Span>,
     /// Things a person should know.
     pub warnings: Vec<Warning>,
@@ -178,7 +178,7 @@ pub struct BudgetUse {
     pub overflowed: bool,
 }
 
-/// Where an injected text stands in the final prompt.
+/// The range of an injected text in the final prompt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Span {

@@ -23,13 +23,13 @@ pub struct Verdict {
     pub title: String,
     /// The decision.
     pub outcome: Outcome,
-    /// Where its text stands for the sake of the prompt cache, in that mode: at another place
-    /// than its author's if it fired, and perhaps though it did not.
+    /// Where its text is kept for the prompt cache: perhaps not at its author's place, and perhaps
+    /// though it did not fire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stands: Option<Box<KeptPlace>>,
 }
 
-/// Where a text stands in a prompt that is kept as it was.
+/// The place of a text that is kept for the prompt cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Standing))]
 pub struct KeptPlace {
@@ -444,12 +444,12 @@ impl Reason {
 }
 
 impl Verdict {
-    /// What was decided about an entry, wherever its text stands.
+    /// A verdict without a kept place.
     pub fn new(book: BookId, entry: EntryId, title: String, outcome: Outcome) -> Self {
         Self { book, entry, title, outcome, stands: None }
     }
 
-    /// Whether the text of an earlier turn stands in the prompt though the entry did not fire.
+    /// Whether the text of an earlier turn is in the prompt though the entry did not fire.
     pub fn lingers(&self) -> bool {
         match &self.outcome {
             Outcome::Activated { .. } => false,
@@ -465,7 +465,7 @@ impl Verdict {
         }
     }
 
-    /// Where its text stands in the prompt, if it is there.
+    /// The place of its text in the prompt, if it is there.
     pub fn place(&self) -> Option<&Place> {
         let own = match &self.outcome {
             Outcome::Activated { place, .. } => place.as_ref(),

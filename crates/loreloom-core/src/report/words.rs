@@ -41,7 +41,7 @@ pub fn sentence(verdict: &Verdict, names: Names<'_>) -> String {
     }
 }
 
-/// Where a text stands that nobody asks for.
+/// Words for a text that stays though nothing asks for it.
 fn lingers(stands: &KeptPlace) -> String {
     let since = match stands.idle_since {
         Some(since) => format!(", not asked for since message {}", since.0),

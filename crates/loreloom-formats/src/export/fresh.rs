@@ -26,8 +26,8 @@ use crate::{
     tree,
 };
 
-/// The whole file as a text, laid out as `style` says. The rows are written one by one: the
-/// trees of a large book would take many times the memory of its text.
+/// The whole file as text in this style. Rows are written one by one: the trees of a large book
+/// would take many times the memory of its text.
 pub(super) fn text(
     book: &Book,
     format: Format,
@@ -85,7 +85,7 @@ fn with_rows(
     Ok(out)
 }
 
-/// A file that is a book, without its rows, and where those stand.
+/// A book file without its rows, and the path to them.
 fn book_document(
     schema: &dyn Schema,
     book: &Book,
@@ -116,7 +116,7 @@ fn book_document(
     (root, Some(path))
 }
 
-/// A file that is a card, without the rows of its book, and where those stand if it has one.
+/// A card file without the rows of its book, and the path to them if it has a book.
 fn card_document(
     rows: &CrossedRows<'_>,
     card: Option<&Card>,

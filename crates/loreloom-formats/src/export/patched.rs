@@ -227,8 +227,8 @@ impl JsonEdit<'_> {
     }
 }
 
-/// Where the rows of a container stand, and which stay. Of a key that stands twice both
-/// go, or the first would come back in place of the second.
+/// The ranges of the rows of a container, and which are kept. Of a duplicate key both rows go;
+/// otherwise the first would replace the second.
 fn places(
     container: &Node<'_>,
     survives: &FxHashMap<&str, bool>,

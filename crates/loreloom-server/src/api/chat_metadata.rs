@@ -54,7 +54,7 @@ pub(super) async fn is_deleted(app: &App, chat: &ChatId) -> Result<bool, StoreEr
     Ok(record.is_some_and(|record| metadata.is_deleted(&record)))
 }
 
-/// Changes what is said about a chat. Returns the desk's revision, and the undo.
+/// Changes the metadata of a chat. Returns the revision of the documents, and the undo.
 async fn say(
     app: &App,
     caller: &Caller,
@@ -163,9 +163,9 @@ struct Hiding {
     hidden: bool,
 }
 
-/// Hides a message from the model, or shows it again, on every branch it stands in. It holds
-/// for the prompts of `POST /weave`; a front end with a prompt of its own decides itself what
-/// it sends.
+/// Hides a message from the model, or shows it again, on every branch that has it. It applies to
+/// the prompts of `POST /weave`; a front end that builds its own prompt decides itself what it
+/// sends.
 #[utoipa::path(
     put, path = "/chats/{chat}/messages/{node}/hidden", tag = "chats",
     params(

@@ -132,7 +132,7 @@ pub(super) async fn view(
     Ok(Tagged { tag, body: ChatView::of(chat.record, messages, turns) })
 }
 
-/// The version of a chat and of what is said about it.
+/// The version of a chat and of its metadata.
 pub(super) async fn tag(
     app: &App,
     tenant: &TenantId,
@@ -168,7 +168,7 @@ pub(crate) struct PathMessage {
     number: usize,
     /// The node: names the story up to here.
     node: PrefixHash,
-    /// The message, wherever it stands.
+    /// The id of the message, the same on all branches.
     message: MessageId,
     /// Who speaks.
     role: Role,
@@ -345,13 +345,13 @@ pub(crate) struct TreeNode {
     parent: PrefixHash,
     /// The message.
     message: MessageId,
-    /// How deep it stands, from 1.
+    /// Its position on the path, from 1.
     number: usize,
     /// Who speaks.
     role: Role,
     /// The speaker's name.
     name: Option<String>,
-    /// The beginning of what is said.
+    /// The beginning of the text.
     excerpt: String,
     /// Whether it is on the current path.
     current: bool,
@@ -372,7 +372,7 @@ pub(crate) struct TreeView {
     nodes: Vec<TreeNode>,
 }
 
-/// How much of a message the tree tells.
+/// How many characters of a message the tree shows.
 const EXCERPT: usize = 80;
 
 /// All branches of a chat.

@@ -1,9 +1,9 @@
-//! An entry as the API writes and reads it.
+//! An entry in the JSON of the API.
 //!
-//! Keys are plain texts there, as every format writes them: what is a regular expression is
-//! told from its slashes, by one rule ([`Key::parse`]). Some formats have others, without
-//! slashes: a key that an entry has already stays what it is. What an entry's file said
-//! besides stays with the entry and is not shown.
+//! Keys are plain texts, as in every format. Slashes mark a regular expression, by one rule
+//! ([`Key::parse`]). Some formats also have expressions without slashes: a key that the entry
+//! already has stays what it is. Fields that only the entry's file knows stay with the entry and
+//! are not shown.
 
 use loreloom_core::book::{Entry, Key};
 use serde_json::{Map, Value};
@@ -88,7 +88,7 @@ pub(super) fn merge(value: &mut Value, patch: &Value) {
     let Some(fields) = value.as_object_mut() else { return };
     for (name, change) in patch {
         if change.is_null() {
-            // A field that may be empty is told so; one that may not is refused when read.
+            // `null` empties a field that may be empty. Reading refuses it for others.
             fields.insert(name.clone(), Value::Null);
         } else {
             merge(fields.entry(name.clone()).or_insert(Value::Null), change);

@@ -251,7 +251,7 @@ fn misread_query(said: &str, uri: &Uri) -> Problem {
     }
 }
 
-/// A parameter as it came.
+/// A query parameter, undecoded.
 fn parameter(uri: &Uri, name: &str) -> Option<String> {
     let axum::extract::Query(all) =
         axum::extract::Query::<Vec<(String, String)>>::try_from_uri(uri).ok()?;

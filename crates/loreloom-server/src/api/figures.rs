@@ -113,7 +113,7 @@ async fn turns(
     let Page { items, total, next } = page;
     let (first, last) = (items.first(), items.last());
     let started = first.map(|turn| turn.created).filter(|_| params.cursor.is_some());
-    // What went wrong before the first turn is told with it.
+    // Failures before the first turn count for it.
     let since = started.or(params.from.map(Timestamp)).unwrap_or(Timestamp(0));
     let until = last.and_then(|last| all.iter().find(|(turn, _)| *turn > last.id));
     let until = until.map(|(_, created)| *created);

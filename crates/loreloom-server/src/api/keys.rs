@@ -93,7 +93,7 @@ struct NewKey {
 /// A key that was made.
 #[derive(Serialize, ToSchema)]
 struct MadeKey {
-    /// The key. It is told here and never again: only its hash is kept.
+    /// The key. It is shown here and never again: only its hash is kept.
     key: String,
     /// What is known of it.
     item: KeyView,
@@ -134,10 +134,10 @@ async fn list(State(app): State<App>, Admin(caller): Admin) -> Result<Json<KeysV
     }))
 }
 
-/// Makes a key. It is told once.
+/// Creates a key and shows it once.
 ///
-/// With a key, it is of that key's tenant and has no scope that that key does not have. It
-/// cannot be undone: revoke it. A repetition with the same `Idempotency-Key` is refused, as the
+/// A caller with a key creates keys of its own tenant, with scopes that it has itself. This cannot
+/// be undone: revoke the key. A repetition with the same `Idempotency-Key` is refused, because the
 /// answer is not kept.
 #[utoipa::path(
     post, path = "/keys", tag = "settings", request_body = NewKey,

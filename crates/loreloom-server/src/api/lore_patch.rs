@@ -35,7 +35,7 @@ pub(super) struct LorePatch {
 }
 
 impl LorePatch {
-    /// Lore with the changes. `inside` is where the patch stands in the request, for errors.
+    /// Lore with the changes. `inside` is the path of the patch in the request, for errors.
     pub(super) fn over(
         &self,
         source: &LibrarySource,

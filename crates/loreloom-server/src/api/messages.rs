@@ -333,7 +333,7 @@ async fn reply(
         Node { prefix: item.prefix, parent: record.at, message_id: item.id, message: item.message };
     let reply = Reply { turn, node, created: app.clock.now() };
     app.store.commit_reply(&caller.tenant, &chat, &reply).await?;
-    // The reply is stored: told as a failure, it would be sent once more.
+    // The reply is stored. After an error the front end would send it again.
     if let Err(error) = turn::note(&app.turns, &story, notes).await {
         tracing::warn!(%error, "the notes were not stored");
     }

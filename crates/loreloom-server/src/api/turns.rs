@@ -110,7 +110,7 @@ fn cast(path: &StoryPath, report: &Report) -> Vec<String> {
 struct Counts {
     /// How many fired.
     woven: usize,
-    /// How many did not fire, but still stand in the prompt.
+    /// How many did not fire, but are still in the prompt.
     lingering: usize,
     /// How many had no room.
     cut: usize,
@@ -253,7 +253,7 @@ struct VerdictRow {
     sentence: String,
     /// The tokens of its text, if it is in the prompt.
     tokens: Option<Tokens>,
-    /// Where its text stands for the sake of the prompt cache.
+    /// Where its text is kept for the prompt cache.
     stands: Option<KeptPlace>,
 }
 
@@ -370,9 +370,9 @@ struct Proof {
     chain: String,
     /// The smallest change with which it fires. The turn was run again with it, and it did.
     fix: Option<FixView>,
-    /// The text that stands in the prompt.
+    /// Its text in the prompt.
     text: Option<String>,
-    /// Where that text stands in the prompt.
+    /// The ranges of that text in the prompt.
     spans: Vec<ProofSpan>,
 }
 
@@ -385,7 +385,7 @@ struct FixView {
     words: Vec<String>,
 }
 
-/// Where a text stands.
+/// The range of a text.
 #[derive(Debug, Serialize, ToSchema)]
 struct ProofSpan {
     /// The message of the prompt, counted from 0.

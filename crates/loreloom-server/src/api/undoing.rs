@@ -112,7 +112,7 @@ async fn undo(
     Ok(Json(Undone { undo }))
 }
 
-/// What only administrators change: names on the desk begin so.
+/// Prefixes of documents that only administrators change.
 const ADMINISTERED: [&str; 5] = ["settings", "rules", VAULTS, CONNECTIONS, ROUTES];
 
 /// Whether a revision changed what only administrators may.

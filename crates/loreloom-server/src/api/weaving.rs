@@ -67,7 +67,7 @@ impl StoryMessage {
 struct WeaveBody {
     /// The chat; made if it is not there and `dry_run` is false.
     chat: String,
-    /// The node of the chat that the story is told from; where it is without it.
+    /// The node that the turn follows; the chat's tip by default.
     #[schema(value_type = Option<String>, pattern = "^[0-9a-f]{32}$")]
     tip: Option<PrefixHash>,
     /// What is said after that.
@@ -108,7 +108,7 @@ fn yes() -> bool {
 struct PlacedSlot {
     /// Where they go.
     place: Place,
-    /// The role they are told in.
+    /// Their role.
     role: Role,
     /// The texts, one under the other.
     text: String,
@@ -277,7 +277,7 @@ impl WovenView {
     }
 }
 
-/// Texts that stand together, in the order they were decided in.
+/// Texts with the same place, in the order of the decision.
 fn slots(injections: &[Injection]) -> Vec<PlacedSlot> {
     let mut slots: Vec<PlacedSlot> = Vec::new();
     for injection in injections {

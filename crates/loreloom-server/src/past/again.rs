@@ -172,7 +172,7 @@ pub fn as_stored(record: &TurnRecord) -> Decision {
 
 /// What memory gave to the turn is part of what it was given: it is taken as it was.
 fn recollect(woven: &mut Decision, record: &TurnRecord) {
-    // What notebooks hold is woven anew from the state; the author's note was told.
+    // Notebooks are injected again from the state; the author's note comes from the request.
     let is_given = |one: &&Injection| match &one.source {
         Provenance::Memory(slot) => !notebook::is_slot(slot),
         Provenance::AuthorsNote => true,

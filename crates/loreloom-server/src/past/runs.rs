@@ -71,7 +71,7 @@ impl StoryRun {
             .collect()
     }
 
-    /// Runs the chat with the books it was told with.
+    /// Runs the chat with the books that each turn had.
     pub fn lines_as_told(
         &self,
         source: &LibrarySource,

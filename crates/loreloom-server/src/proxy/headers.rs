@@ -7,7 +7,7 @@ use http::{
 
 /// `off` passes a request on unchanged.
 pub(crate) const WEAVE: &str = "x-loreloom-weave";
-/// Whether a value of [`WEAVE`] says so.
+/// Whether a value of [`WEAVE`] means off.
 pub(crate) fn is_off(value: &HeaderValue) -> bool {
     value.as_bytes().eq_ignore_ascii_case(b"off")
 }

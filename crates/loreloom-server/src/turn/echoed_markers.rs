@@ -1,5 +1,5 @@
-//! Text of the model that is no part of the story: wrappers of the prompt that it repeats, and
-//! notes that it makes for itself.
+//! Text of the model that does not belong to the story: repeated wrappers of the prompt, and the
+//! model's own notes.
 
 use std::{borrow::Cow, sync::Arc};
 

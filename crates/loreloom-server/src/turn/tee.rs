@@ -169,7 +169,7 @@ impl Tee {
                 self.complete(end, None);
                 return Err(UpstreamError::Unfinished);
             }
-            // A document that ends early is no part of a story either.
+            // A document that ends early does not belong to the story.
             Finished::Unfinished | Finished::Unread => {
                 tracing::warn!("a reply that cannot be read, or tells an error, is not stored");
             }
@@ -242,7 +242,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads what is there, and is over once that says so.
+    /// Reads until the data says that it is complete.
     #[derive(Default)]
     struct Heard(Vec<u8>);
 

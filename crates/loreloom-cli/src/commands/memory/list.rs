@@ -72,7 +72,7 @@ async fn owners(context: &MemoryContext, out: &mut dyn Write) -> anyhow::Result<
     Ok(())
 }
 
-/// What holds where all chats stand now.
+/// What is true on the current paths of all chats.
 async fn told(context: &MemoryContext, owner: &Owner) -> anyhow::Result<Records> {
     let events = context.store.events(&context.tenant, owner, 0).await?;
     let mut told = std::collections::HashMap::<ChatId, Vec<_>>::new();
@@ -170,7 +170,7 @@ impl Writes {
     }
 }
 
-/// The only record kind that a name may stand for.
+/// The record kind with this name, if there is only one.
 pub(super) fn kind_named(name: &str) -> anyhow::Result<loreloom_memory::record::MemoryKind> {
     serde_json::from_value(json!(name)).with_context(|| format!("there is no kind `{name}`"))
 }

@@ -92,11 +92,11 @@ pub(super) struct Recap {
     /// The chat
     chat: String,
 
-    /// How many of the newest messages it is told from
+    /// How many of the newest messages it is made from
     #[arg(long, default_value_t = 40)]
     messages: usize,
 
-    /// Only if nobody has told it for some hours (setting `recap_threshold_hours`)
+    /// Only if nobody has written for some hours (setting `recap_threshold_hours`)
     #[arg(long)]
     if_away: bool,
 

@@ -19,7 +19,7 @@ use crate::model::ModelArguments;
 enum Step {
     /// Begin one: nothing is remembered until it ends
     Begin,
-    /// End it and read what was told
+    /// End it and extract memories from it
     Keep,
     /// End it and go back to where it began
     Drop,

@@ -20,7 +20,7 @@ pub(super) struct TodaysBooks {
     pub(super) attachments: Vec<Attachment>,
 }
 
-/// A book of today. What is not told is as it was that day.
+/// A book of today. Missing fields are unchanged.
 struct TodaysLore {
     book: Arc<Book>,
     dialect: Option<Dialect>,

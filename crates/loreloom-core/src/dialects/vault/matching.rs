@@ -271,8 +271,8 @@ impl<'a> NoteMatcher<'a> {
             && vault.note(ix).warmup.is_none_or(enough)
     }
 
-    /// What is found in the texts of notes, joined by line ends and cut at the limit. Whole
-    /// texts are looked at once per vault; only the one that is cut is looked at anew.
+    /// Hits in the texts of notes, joined by line ends and cut at the limit. Whole texts are
+    /// scanned once per vault; only the one that is cut is scanned again.
     fn look_into(&self, sources: &[EntryIx]) -> Findings {
         let vault = self.turn.vault;
         let mut findings = Findings::default();

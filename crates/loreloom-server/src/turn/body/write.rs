@@ -130,8 +130,7 @@ fn is_first(plan: &Plan, insertion: &Insertion) -> bool {
     plan.insertions.first().is_some_and(|first| std::ptr::eq(first, insertion))
 }
 
-/// A text that is the input of the responses API, and becomes a list if a message must stand
-/// beside it.
+/// A text input of the responses API. It becomes a list if a message must be added.
 fn weave_input(json: &mut JsonEdits, body: &str, input: &str, plan: &Plan, first: usize) {
     if plan.insertions.is_empty() {
         weave_string(json, body, input, plan, first);
