@@ -10,6 +10,7 @@ mod lore;
 mod model;
 mod moment;
 mod notes_folder;
+mod open_files;
 mod stages;
 mod store;
 mod stored;

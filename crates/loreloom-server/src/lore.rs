@@ -281,11 +281,10 @@ impl Lore {
 
     /// Suspends the keys that were too slow in a turn.
     pub(crate) fn suspend_slow_keys(&self, warnings: &[Warning]) {
-        let slow = warnings.iter().filter_map(|warning| match warning {
-            Warning::KeyTooSlow { key, cost: KeyCost::TooManySteps, entry } => Some((key, entry)),
-            _ => None,
-        });
-        for (key, entry) in slow {
+        for warning in warnings {
+            let Warning::KeyTooSlow { key, cost: KeyCost::TooManySteps, entry } = warning else {
+                continue;
+            };
             let mut suspended = lock(&self.suspended);
             if !suspended.contains(key) {
                 tracing::warn!(%key, %entry, "a key is suspended: it takes too many steps");

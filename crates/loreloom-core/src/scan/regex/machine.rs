@@ -419,7 +419,8 @@ impl<'m, T: Units> Machine<'m, T> {
                     return Ok(Some((pc, at)));
                 }
                 Frame::Shorter { pc, least, at } => {
-                    let at = self.shorter(pc, at);
+                    let (at, passed) = self.shorter(pc, least, at);
+                    self.meter.spend(passed / 4)?;
                     if at == least {
                         self.frames.pop();
                     } else if let Some(last) = self.frames.last_mut() {
@@ -454,15 +455,26 @@ impl<'m, T: Units> Machine<'m, T> {
         Ok(None)
     }
 
-    /// One character less of a run that reads one way: one character the other way.
-    fn shorter(&self, pc: u32, at: u32) -> u32 {
-        let run = &self.program.insns[pc as usize];
+    /// A run with one character less, or with so many less that the next instruction can
+    /// match; and how many places were passed over.
+    fn shorter(&self, pc: u32, least: u32, mut at: u32) -> (u32, u64) {
+        let insns = &self.program.insns;
+        let run = &insns[pc as usize];
         let backward = matches!(
             run,
             Insn::Star { way: Way::Backward, .. } | Insn::UpTo { way: Way::Backward, .. }
         );
         let way = if backward { Way::Forward } else { Way::Backward };
-        self.read(at, way).map_or(at, |(_, before)| before)
+        let mut passed = 0;
+        while let Some((_, before)) = self.read(at, way) {
+            at = before;
+            let Insn::One(single, way) = &insns[pc as usize + 1] else { break };
+            if at == least || self.read(at, *way).is_some_and(|(one, _)| self.is(*single, one)) {
+                break;
+            }
+            passed += 1;
+        }
+        (at, passed)
     }
 
     fn longer(&mut self, pc: u32, at: u32, left: u32) -> Option<(u32, u32)> {
