@@ -10,6 +10,7 @@ mod limits;
 mod lore;
 mod model;
 mod notes_folder;
+mod open_files;
 mod plural;
 mod stage_trace;
 mod store;

@@ -9,7 +9,6 @@ use loreloom_core::{
 };
 use loreloom_memory::service::MemoryServices;
 use loreloom_ports::{ChatModel, Clock, Store, StoreError};
-use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -30,7 +29,9 @@ use crate::{
     past_turns::PastTurns,
     replays::Replays,
     runtime_settings::RuntimeSettings,
-    turn::{Choosing, LorePlacement, RecentPaths, Recogniser, SentLog, TurnServices, Turns},
+    turn::{
+        Choosing, LorePlacement, RecentPaths, Recogniser, SentLog, TurnQueue, TurnServices, Turns,
+    },
 };
 
 /// The server's shared state. Cloning it is cheap.
@@ -133,21 +134,24 @@ impl Defaults {
 pub struct Weaving {
     /// Whether at all.
     pub on: bool,
-    /// The longest a request waits for its lore. Then it goes on without.
+    /// The longest that the engine works for a request. Then it goes on without lore.
     pub deadline: Duration,
+    /// The longest that a request waits in the queue. Then it goes on without lore.
+    pub longest_queued: Duration,
     /// Where lore goes in prompts.
     pub placement: LorePlacement,
-    /// How many turns are decided at once. One that hangs keeps its slot.
-    pub room: Arc<Semaphore>,
+    /// The turns that wait to be decided.
+    pub queue: TurnQueue,
 }
 
 impl Default for Weaving {
     fn default() -> Self {
         Self {
             on: true,
-            deadline: Duration::from_millis(150),
+            deadline: Duration::from_secs(2),
+            longest_queued: Duration::from_secs(30),
             placement: LorePlacement::default(),
-            room: Arc::new(Semaphore::new(8)),
+            queue: TurnQueue::default(),
         }
     }
 }

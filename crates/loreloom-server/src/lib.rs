@@ -82,6 +82,6 @@ pub use self::{
     routing::{KeptRouting, RouteSetting, Routing},
     serve::serve,
     stored_books::{Contents, Maker, Shelved, StoredBook, StoredBooks, StoredBooksError},
-    turn::{Choosing, LorePlacement},
+    turn::{Choosing, LorePlacement, TurnQueue},
     vaults::{OpenVault, RegisteredVault, VaultKeeper, VaultRefusal},
 };

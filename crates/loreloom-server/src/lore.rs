@@ -17,7 +17,7 @@ use loreloom_core::{
     explain::{Case, Fix, explain},
     ids::{EntryId, TenantId},
     library::{ActiveEntries, Attachment, Binding, Cast, Library, LibrarySource, Volume},
-    report::Verdict,
+    report::{KeyCost, Verdict, Warning},
     rules::Rules,
     state::StoryState,
     tokens::TokenCounter,
@@ -42,6 +42,8 @@ pub struct Lore {
     caches: [Mutex<TurnCache>; CACHES],
     /// Whether the store has these books and rules.
     kept: AtomicBool,
+    /// Keys that were too slow in a turn. They are not tried again with this library.
+    suspended: Mutex<Vec<String>>,
 }
 
 /// Caches of what was found in texts: a chat keeps to one of them, so that chats rarely wait
@@ -94,6 +96,7 @@ impl Lore {
             active_sets: Mutex::default(),
             caches: Default::default(),
             kept: AtomicBool::new(false),
+            suspended: Mutex::default(),
             source,
         })
     }
@@ -259,6 +262,26 @@ impl Lore {
         prepare(&mut cache);
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
         engine::decide(&self.input(&active, turn, state), &mut instruments)
+    }
+
+    /// The keys that are suspended.
+    pub(crate) fn suspended_keys(&self) -> Vec<String> {
+        lock(&self.suspended).clone()
+    }
+
+    /// Suspends the keys that were too slow in a turn.
+    pub(crate) fn suspend_slow_keys(&self, warnings: &[Warning]) {
+        for warning in warnings {
+            let Warning::KeyTooSlow { key, cost: KeyCost::TooManySteps, entry } = warning else {
+                continue;
+            };
+            let mut suspended = lock(&self.suspended);
+            if !suspended.contains(key) {
+                tracing::warn!(%key, %entry, "a key is suspended: it takes too many steps");
+                suspended.push(key.clone());
+                suspended.sort_unstable();
+            }
+        }
     }
 
     /// The first step of a turn, before a selecting model is asked.

@@ -327,7 +327,11 @@ export const de: Record<Key, string> = {
   'stop.suppressed': 'verhindert durch @@dont_activate',
   'stop.no_keys': 'hat keine Schlüssel',
   'stop.no_key_found': 'keiner seiner Schlüssel wurde gefunden',
-  'stop.key_too_slow': 'Schlüssel „{key}“ braucht zu viele Schritte',
+  'stop.key_too_slow.too_many_steps': 'Schlüssel „{key}“ braucht zu viele Schritte',
+  'stop.key_too_slow.suspended':
+    'Schlüssel „{key}“ ist ausgesetzt: er war in einem früheren Zug zu langsam',
+  'stop.key_too_slow.no_steps_left':
+    'Schlüssel „{key}“ wurde nicht versucht: andere Schlüssel haben die Schritte dieses Zugs verbraucht',
   'stop.not_near': 'seine Bedeutung ist nicht nah genug ({score}, nötig {threshold})',
   'stop.not_near.others': 'andere sind in der Bedeutung näher',
   'stop.out_of_reach':
@@ -1198,6 +1202,8 @@ export const de: Record<Key, string> = {
   'batch.field': 'Zu setzendes Feld',
   'batch.value': 'Wert',
   'batch.set': 'Setzen',
+  'lint.code.slow_regex':
+    'Ein regulärer Ausdruck braucht in einem langen Text zu viele Schritte und wird dann ausgesetzt',
   'lint.code.not_a_regex': 'Ein Schlüssel sieht wie ein regulärer Ausdruck aus, ist aber keiner',
   'lint.code.no_keys': 'Ohne Schlüssel, also holt ihn nichts herein',
   'lint.code.empty_content': 'Ohne Text',

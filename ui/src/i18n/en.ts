@@ -324,7 +324,10 @@ export const en = {
   'stop.suppressed': 'forced off by @@dont_activate',
   'stop.no_keys': 'has no keys',
   'stop.no_key_found': 'none of its keys was found',
-  'stop.key_too_slow': 'key “{key}” takes too many steps',
+  'stop.key_too_slow.too_many_steps': 'key “{key}” takes too many steps',
+  'stop.key_too_slow.suspended': 'key “{key}” is suspended: it was too slow in an earlier turn',
+  'stop.key_too_slow.no_steps_left':
+    'key “{key}” was not tried: other keys used up the steps of this turn',
   'stop.not_near': 'its meaning is not near enough ({score}, needs {threshold})',
   'stop.not_near.others': 'others are nearer in meaning',
   'stop.out_of_reach':
@@ -1183,6 +1186,8 @@ export const en = {
   'batch.field': 'Field to set',
   'batch.value': 'Value',
   'batch.set': 'Set',
+  'lint.code.slow_regex':
+    'A regular expression takes too many steps in a long text, and is then suspended',
   'lint.code.not_a_regex': 'A key has the form of a regular expression, but is none',
   'lint.code.no_keys': 'It has no keys, so nothing brings it in',
   'lint.code.empty_content': 'It has no text',

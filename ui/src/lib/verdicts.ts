@@ -70,7 +70,7 @@ export function stopWords(stop: Stop, titles: Titles): string {
     case 'recursion_level':
       return t('stop.recursion_level', { level: stop.level });
     case 'key_too_slow':
-      return t('stop.key_too_slow', { key: stop.key });
+      return t(`stop.key_too_slow.${stop.cost}`, { key: stop.key });
     case 'not_near':
       return stop.score == null
         ? t('stop.not_near.others')

@@ -33,6 +33,7 @@ use crate::{
     config::{Config, ConfigArguments, ForAll, Opened, opening, prospecting},
     lore::LoreArguments,
     model::ModelArguments,
+    open_files,
     store::StoreArguments,
     tokenizer::TokenizerArguments,
     vault::SelectorArguments,
@@ -124,8 +125,8 @@ pub(crate) struct Serve {
     #[arg(long)]
     no_weave: bool,
 
-    /// The longest a request waits for its lore, in milliseconds; then it goes on without
-    /// [default: 150]
+    /// The longest that the engine works for a request, in milliseconds; then it goes on without
+    /// lore [default: 2000]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
     deadline: Option<u64>,
 
@@ -193,6 +194,7 @@ impl Serve {
             if let (Some(memory), Some(extractor)) = (&app.memory, extractor) {
                 memory.models.assign(extractor.used, extractor.model);
             }
+            open_files::raise_limit();
             let server = Server::start(app.clone(), address).await?;
             serve_memory::work(&app);
             writeln!(out, "listening on http://{}", server.address)?;
@@ -293,6 +295,10 @@ impl Serve {
         let weaving = Weaving {
             on: !self.no_weave && config.weaving.on.unwrap_or(true),
             deadline: deadline.map_or(weaving.deadline, Duration::from_millis),
+            longest_queued: config
+                .weaving
+                .queue_seconds
+                .map_or(weaving.longest_queued, Duration::from_secs),
             placement: self.placement(config),
             ..weaving
         };

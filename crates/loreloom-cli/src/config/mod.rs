@@ -98,6 +98,12 @@ impl Config {
                 "`deadline_ms` of `[weaving]` must be from 1 to 600000, found {found}"
             );
         }
+        if let Some(found) = self.weaving.queue_seconds {
+            anyhow::ensure!(
+                (1..=600).contains(&found),
+                "`queue_seconds` of `[weaving]` must be from 1 to 600, found {found}"
+            );
+        }
         for route in &self.routes {
             known(route.connection.as_str(), "a route")?;
         }

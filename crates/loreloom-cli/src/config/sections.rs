@@ -115,6 +115,8 @@ pub(crate) struct StoryConfig {
 pub(crate) struct WeavingConfig {
     pub(crate) on: Option<bool>,
     pub(crate) deadline_ms: Option<u64>,
+    /// The longest that a request waits in the queue.
+    pub(crate) queue_seconds: Option<u64>,
     #[serde(deserialize_with = "named")]
     pub(crate) placement: Option<PlacementName>,
     /// How the stable placement keeps texts in place.

@@ -37,7 +37,7 @@ use crate::{
     ids::{EntryId, LibraryVersion},
     macros,
     rules::Rules,
-    scan::{Folding, LiteralIndex, PatternId},
+    scan::{Folding, JsRegex, LiteralIndex, PatternId},
 };
 
 /// The rules a book is read by.
@@ -244,6 +244,24 @@ impl Library {
     /// therefore looked for as plain text, slashes included.
     pub fn not_regexes(&self) -> impl Iterator<Item = (EntryIx, &str)> {
         self.not_regexes.iter().map(|(ix, key)| (*ix, &**key))
+    }
+
+    /// The keys that are regular expressions, with their entries.
+    pub(crate) fn regexes(&self) -> impl Iterator<Item = (EntryIx, &str, &JsRegex)> {
+        let regex = |ix: EntryIx| {
+            let compiled = self.compiled(ix);
+            let card = compiled.card.iter().flat_map(|card| card.keys());
+            let keys = compiled.keys.iter().chain(&compiled.secondary).chain(card);
+            keys.filter_map(move |key| match &key.probe {
+                Probe::Regex { regex } => Some((ix, &*key.raw, &**regex)),
+                Probe::Never
+                | Probe::Everything
+                | Probe::Pattern { .. }
+                | Probe::Text { .. }
+                | Probe::Dynamic => None,
+            })
+        };
+        (0..self.len()).filter_map(|at| u32::try_from(at).ok()).map(EntryIx).flat_map(regex)
     }
 
     /// All entries that share one result.

@@ -22,7 +22,7 @@ pub use self::{
     room::{GivenUp, LeftOutMessage, RoomUse},
     selection::{Fallback, SelectionUse, Served},
     trigger::{KeyMatch, MatchPlace, ScanPhase, TextSource, Trigger},
-    verdict::{Gate, GroupRule, KeptPlace, Outcome, Reason, Stop, Verdict},
+    verdict::{Gate, GroupRule, KeptPlace, KeyCost, Outcome, Reason, Stop, Verdict},
 };
 use crate::{
     cache_placement::Measured,
@@ -199,12 +199,14 @@ pub struct Span {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Warning {
-    /// A regular expression key needed more steps than allowed and was taken as no match.
+    /// A regular expression key was given up and counts as not found.
     KeyTooSlow {
         /// The entry's title.
         entry: String,
         /// The key.
         key: String,
+        /// Why it was given up.
+        cost: KeyCost,
     },
     /// A regular expression key cannot be used and never matches (card books).
     KeyUnusable {

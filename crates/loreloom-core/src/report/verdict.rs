@@ -216,10 +216,12 @@ pub enum Stop {
     NoKeys,
     /// None of its keys was found.
     NoKeyFound,
-    /// A key was given up: it needs more steps than one is allowed.
+    /// A key was given up, and no other key was found.
     KeyTooSlow {
         /// The key.
         key: String,
+        /// Why it was given up.
+        cost: KeyCost,
     },
     /// It is found by meaning, and its meaning is not near enough to the chat's.
     NotNear {
@@ -483,15 +485,24 @@ impl Verdict {
     }
 }
 
+/// Why the expression of a key was not run to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum KeyCost {
+    /// It needed more steps than one key may take. It is suspended from the next turn on.
+    TooManySteps,
+    /// It was too slow in an earlier turn with the same lore, and was not tried.
+    Suspended,
+    /// The expressions of this turn used up all steps.
+    NoStepsLeft,
+}
+
 impl Stop {
     /// A key was found so many messages back, further than so many messages.
     pub fn out_of_reach(key: impl Into<String>, distance: u32, depth: u32) -> Self {
         let key = key.into();
         Self::OutOfReach { key, distance, depth, characters: None, tokens: None }
-    }
-
-    pub(crate) fn too_slow(key: &str) -> Self {
-        Self::KeyTooSlow { key: key.to_owned() }
     }
 
     /// How far an entry got before this rule stopped it: later rules count more.

@@ -1,14 +1,15 @@
 //! Verdicts in plain English, for the command line.
 
 use super::{
-    Gate, GroupRule, KeptPlace, KeyMatch, Outcome, Reason, RoomUse, SelectionUse, Served, Stop,
-    TextSource, Trigger, Verdict, Warning,
+    Gate, GroupRule, KeptPlace, KeyCost, KeyMatch, Outcome, Reason, RoomUse, SelectionUse, Served,
+    Stop, TextSource, Trigger, Verdict, Warning,
 };
 use crate::{
     book::SelectiveLogic,
     dialects::cards::Problem,
     ids::EntryId,
     place::{Place, Provenance},
+    scan::{KEY_STEPS, TURN_STEPS},
     turn::StillHolds,
     units::Tokens,
 };
@@ -73,13 +74,26 @@ fn parent_of(verdict: &Verdict) -> Option<&EntryId> {
     }
 }
 
+/// Why a key was given up.
+fn given_up(cost: KeyCost) -> String {
+    match cost {
+        KeyCost::TooManySteps => {
+            format!("takes more than {} million steps", KEY_STEPS / 1_000_000)
+        }
+        KeyCost::Suspended => "is suspended because it was too slow in an earlier turn".to_owned(),
+        KeyCost::NoStepsLeft => format!(
+            "was not tried because other keys used up the {} million steps of the turn",
+            TURN_STEPS / 1_000_000
+        ),
+    }
+}
+
 /// A warning as a sentence.
 pub fn warning(warning: &Warning) -> String {
     match warning {
-        Warning::KeyTooSlow { entry, key } => format!(
-            "{entry}: the key {} takes too many steps and was taken as not found",
-            quoted(key)
-        ),
+        Warning::KeyTooSlow { entry, key, cost } => {
+            format!("{entry}: the key {} {}", quoted(key), given_up(*cost))
+        }
         Warning::KeyUnusable { entry, key } => {
             format!("{entry}: the key {} cannot be used and never matches", quoted(key))
         }
@@ -298,8 +312,8 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         Stop::Suppressed => "forced off by @@dont_activate".to_owned(),
         Stop::NoKeys => "has no keys".to_owned(),
         Stop::NoKeyFound => "none of its keys was found".to_owned(),
-        Stop::KeyTooSlow { key } => {
-            format!("none of its keys was found; {} takes too many steps", quoted(key))
+        Stop::KeyTooSlow { key, cost } => {
+            format!("the key {} {}, and no other key was found", quoted(key), given_up(*cost))
         }
         Stop::NotNear { score: Some(score), threshold } => {
             format!("its meaning is not near enough ({score:.2}, needed {threshold:.2})")
@@ -601,13 +615,31 @@ mod tests {
                 Stop::out_of_reach("bell", 0, 0),
                 "“bell” is 1 message back, but nothing is scanned for it",
             ),
-            (
-                Stop::KeyTooSlow { key: "/(a+)+$/".to_owned() },
-                "none of its keys was found; “/(a+)+$/” takes too many steps",
-            ),
             (Stop::Warmup { needed: 3.0, found: 1 }, "its keys occur 1 time, needed 3"),
             (Stop::Requires { missing: keys(&["Harbour"]) }, "requires “Harbour”, which is not in"),
             (Stop::Chance { roll: 71.25, probability: 40.0 }, "rolled 71.2, needed at most 40.0"),
+        ] {
+            assert_eq!(self::stop(&stop, &ToString::to_string), expected);
+        }
+    }
+
+    #[test]
+    fn a_key_that_was_given_up_says_why() {
+        for (stop, expected) in [
+            (
+                Stop::KeyTooSlow { key: "/(a+)\\1/".to_owned(), cost: KeyCost::TooManySteps },
+                "the key “/(a+)\\1/” takes more than 4 million steps, and no other key was found",
+            ),
+            (
+                Stop::KeyTooSlow { key: "/(a+)\\1/".to_owned(), cost: KeyCost::Suspended },
+                "the key “/(a+)\\1/” is suspended because it was too slow in an earlier turn, \
+                 and no other key was found",
+            ),
+            (
+                Stop::KeyTooSlow { key: "/(a+)\\1/".to_owned(), cost: KeyCost::NoStepsLeft },
+                "the key “/(a+)\\1/” was not tried because other keys used up the 100 million \
+                 steps of the turn, and no other key was found",
+            ),
         ] {
             assert_eq!(self::stop(&stop, &ToString::to_string), expected);
         }

@@ -95,6 +95,10 @@ pub struct TurnInput {
     /// How injections were moved for the prompt cache; `None` if they stayed in place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrangement: Option<Arrangement>,
+    /// Keys, as written, whose expressions were too slow in an earlier turn with the same
+    /// library. They are not tried.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suspended_keys: Vec<String>,
     /// Where in the prompt the injections were put.
     #[serde(skip_serializing_if = "is_default")]
     pub seams: Seams,

@@ -32,7 +32,7 @@ use crate::{
     chat_metadata::ChatMetadata,
     connections::ModelRoute,
     prompt_map::PromptMap,
-    turn::{self, Deadline, DecidedTurn, PlacedTurn, TurnStory, Turns, recall},
+    turn::{self, Deadline, DecidedTurn, PlacedTurn, QueueKey, TurnStory, Turns, recall},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -201,7 +201,12 @@ async fn decided(
 ) -> Result<Box<DecidedTurn>, Problem> {
     let (turns, runtime) = (turns.clone(), tokio::runtime::Handle::current());
     let deciding = async move {
-        let deadline = Deadline::new(&turns.settings.now().weaving);
+        let chat = QueueKey::of(
+            &turns.tenant,
+            &http::HeaderMap::new(),
+            story.path.chat().as_str().as_bytes(),
+        );
+        let deadline = Deadline::new(&turns.settings.now().weaving, chat);
         let recall = recall::start(&turns, &story, &input, &line);
         let mut turn = turn::decide(&turns, story, input, line, &deadline).await;
         recall::finish(&turns, recall, &mut turn).await;

@@ -81,6 +81,7 @@ fn input(path: &Path) -> TurnInput {
         connection: Some("cloud".into()),
         model: Some("gpt-4o".to_owned()),
         arrangement: Some(Arrangement { before: 3, ..Arrangement::default() }),
+        suspended_keys: vec![r"/(a+)\1/".to_owned()],
         seams: Seams {
             inserted: vec![0],
             layout: Some(Layout::default()),
