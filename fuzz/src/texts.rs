@@ -108,6 +108,6 @@ pub fn regex_scripts(bytes: &[u8]) -> bool {
     let again = serde_json::to_string(&script).and_then(|json| serde_json::from_str(&json));
     assert_eq!(again.ok().as_ref(), Some(&script), "scripts come back as they were");
     let macros = loreloom_core::macros::MacroValues::default();
-    let _applied = script.apply(text, &macros);
+    let _applied = script.apply(text, &macros, &loreloom_core::scan::Steps::default());
     true
 }

@@ -2,11 +2,14 @@
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import AxeBuilder from '@axe-core/playwright';
-import { test as base, expect, type Page } from '@playwright/test';
+import { test as base, expect, type Page, type Request } from '@playwright/test';
 
 export const url = (): string => process.env.LORELOOM_URL ?? '';
 const SHOTS = fileURLToPath(new URL('../../target/ui/shots', import.meta.url));
 mkdirSync(SHOTS, { recursive: true });
+
+/** Requests that a page waits for. The stream of events never ends, so it does not count. */
+const open = new WeakMap<Page, Set<Request>>();
 
 export const test = base.extend<{ faults: string[] }>({
   baseURL: async ({}, use) => use(url()),
@@ -23,7 +26,12 @@ export const test = base.extend<{ faults: string[] }>({
         faults.push(`dialog: ${dialog.message()}`);
         void dialog.dismiss();
       });
+      const asked = new Set<Request>();
+      open.set(page, asked);
+      page.on('requestfinished', (request) => asked.delete(request));
+      page.on('requestfailed', (request) => asked.delete(request));
       page.on('request', (request) => {
+        if (!request.url().endsWith('/api/v1/events')) asked.add(request);
         if (!request.url().startsWith(url()) && !request.url().startsWith('blob:'))
           faults.push(`request: ${request.url()}`);
       });
@@ -111,8 +119,22 @@ export async function axe(page: Page): Promise<void> {
   ).toEqual([]);
 }
 
+/** Waits until what was changed is drawn. */
+const drawn = (page: Page): Promise<void> =>
+  page.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))),
+  );
+
+/** Waits until every answer that the page asked for has come and is drawn. */
+export async function settled(page: Page): Promise<void> {
+  do {
+    await expect.poll(() => open.get(page)?.size).toBe(0);
+    await drawn(page);
+  } while (open.get(page)?.size);
+}
+
 export async function shot(page: Page, name: string): Promise<void> {
-  await page.waitForTimeout(50);
+  await drawn(page);
   await page.screenshot({ path: `${SHOTS}/${name}.png` });
 }
 

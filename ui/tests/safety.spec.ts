@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { book, cutOff, expect, json, shot, test, url } from './kit';
+import { book, cutOff, expect, json, settled, shot, test, url } from './kit';
 import { model } from './model';
 import { CHAT, remembered } from './remembered';
 import { serve } from './server';
@@ -133,7 +133,7 @@ test('nothing that lore, cards or models say becomes markup', async ({ page }) =
   ]) {
     await page.goto(path);
     await expect(page.locator('h1').first()).toBeAttached();
-    await page.waitForTimeout(300);
+    await settled(page);
     await inert(page);
     await intact(page);
   }
@@ -317,7 +317,7 @@ test('names of books, stories, people, folders, models and connections, and what
     ]) {
       await page.goto(`${server.address}${path}`);
       await expect(page.locator('h1').first()).toBeAttached();
-      await page.waitForTimeout(300);
+      await settled(page);
       await inert(page);
       await intact(page);
     }
@@ -331,8 +331,10 @@ test('names of books, stories, people, folders, models and connections, and what
     // A template of one's own, and what is wrong with it.
     await page.goto(`${server.address}/settings/slots`);
     await page.getByLabel('Wrapper').selectOption('custom');
+    const previewed = page.waitForResponse((answer) => answer.url().endsWith('/preview'));
     await page.getByLabel('Template', { exact: true }).fill(CORPUS.slice(0, 8).join(' '));
-    await page.waitForTimeout(400);
+    await previewed;
+    await settled(page);
     await inert(page);
     await intact(page);
   } finally {
@@ -380,7 +382,7 @@ test('a title of a megabyte breaks nothing, and half a surrogate is refused in w
     ]) {
       await page.goto(path);
       await expect(page.locator('h1').first()).toBeAttached();
-      await page.waitForTimeout(400);
+      await settled(page);
       await intact(page);
     }
     await page.goto('/lore?f=book:huge');

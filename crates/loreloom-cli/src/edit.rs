@@ -20,7 +20,6 @@ pub(crate) struct Editing {
 }
 
 impl Editing {
-    /// Opens a chat.
     pub(crate) async fn open(store: &StoreArguments, chat: &str) -> anyhow::Result<Self> {
         let (store, chat) = (store.open().await?, ChatId::from(chat));
         let newest = StateEdit::open(store.as_ref(), &TenantId::local(), &chat).await?.newest;

@@ -25,7 +25,7 @@ pub(crate) fn read_within(path: &Path, limit: usize) -> anyhow::Result<Vec<u8>> 
     );
     // Exactly as much as there is: a buffer that grows ends up twice as large.
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
-    // One more than allowed tells that there is more, of devices without an end too.
+    // One byte above the limit shows that there is more, even for endless devices.
     file.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes).with_context(unread)?;
     anyhow::ensure!(
         bytes.len() <= limit,

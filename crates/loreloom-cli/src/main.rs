@@ -3,21 +3,22 @@
 mod clock;
 mod commands;
 mod config;
+mod dates;
 mod edit;
 mod files;
 mod limits;
 mod lore;
 mod model;
-mod moment;
 mod notes_folder;
+mod open_files;
+mod plural;
 mod settings;
-mod stages;
+mod stage_trace;
 mod store;
 mod stored;
 mod tokenizer;
 mod vault;
 mod vault_folder;
-mod wording;
 
 use std::{
     io::{self, Write},
@@ -59,7 +60,7 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) if error.is::<Different>() => ExitCode::from(1),
         Err(error) => {
-            // Nothing is left to do if even the error cannot be told.
+            // Nothing is left to do if even the error cannot be printed.
             let _unwritten = writeln!(io::stderr(), "loreloom: {}", limits::told(&error));
             ExitCode::from(failure)
         }

@@ -84,7 +84,6 @@ impl ModelArguments {
         }
     }
 
-    /// The model.
     pub(crate) fn open(&self) -> anyhow::Result<Box<dyn ChatModel>> {
         if self.api == Api::Offline {
             return Ok(Box::new(OfflineModel));

@@ -80,7 +80,7 @@ impl NotesFolder {
             let is_new = !path.exists();
             let written = files::write(path, text.as_bytes());
             if written.is_err() {
-                // Taken back as far as possible; the first fault is what is told.
+                // Removed as far as possible; the first error is reported.
                 let _gone: Vec<_> = new.iter().map(std::fs::remove_file).collect();
                 if made {
                     let _gone = std::fs::remove_dir(&folder);

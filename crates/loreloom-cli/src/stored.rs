@@ -10,7 +10,6 @@ pub(crate) async fn read(store: &dyn StoryStore, chat: &str) -> anyhow::Result<S
     Ok(StoredChat::read(store, &TenantId::local(), &chat.into()).await?)
 }
 
-/// The message of that number, from 1.
 pub(crate) fn message(chat: &StoredChat, number: usize) -> anyhow::Result<&Node> {
     let node = number.checked_sub(1).and_then(|at| chat.nodes.get(at));
     node.with_context(|| {

@@ -1,9 +1,8 @@
-//! A vault as a plain folder: its notes read, and watched for changes.
+//! A vault as a plain folder: reads its notes and watches for changes.
 //!
-//! Nothing outside the folder is ever read: links that lead out are refused, linked
-//! folders are not entered, and files and folders whose name begins with a dot (Obsidian's
-//! settings, its trash, version control) are left alone. A file that cannot be read is a
-//! problem to tell, never a reason to drop the others.
+//! Nothing outside the folder is read: links that lead out are refused, linked folders are not
+//! entered, and files and folders that begin with a dot (Obsidian's settings, its trash, version
+//! control) are ignored. A file that cannot be read is reported and does not affect others.
 
 pub(crate) mod watch;
 
@@ -50,7 +49,7 @@ struct KnownNote {
     text: Arc<str>,
 }
 
-/// What tells that a file was written to.
+/// Shows whether a file was written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     bytes: u64,

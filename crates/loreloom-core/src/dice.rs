@@ -25,9 +25,9 @@ pub trait Dice {
     fn roll(&mut self, roll: Roll<'_>) -> f64;
 }
 
-/// Rolls that depend only on the seed, the chat, the last user message and the thing
-/// decided (rule U12): swipe, regenerate and continue see the same lore, the next user
-/// message rolls anew.
+/// Rolls that depend only on the seed, the chat, the last user message and the thing decided (rule
+/// U12): swipe, regenerate and continue get the same lore, and the next user message gets new
+/// rolls.
 #[derive(Clone, Debug)]
 pub struct TurnDice {
     chat: Hasher,

@@ -1,4 +1,4 @@
-//! Names of things: every id has its own type, so that one cannot stand in for another.
+//! Ids. Each has its own type, so that they cannot be mixed up.
 
 use std::{fmt, str::FromStr};
 
@@ -68,7 +68,7 @@ impl TenantId {
 pub struct Digest(pub [u8; 16]);
 
 impl Digest {
-    /// The first eight digits, enough for a person to tell messages apart.
+    /// The first eight digits, enough for a person to distinguish messages.
     pub fn short(self) -> String {
         let mut text = self.to_string();
         text.truncate(8);

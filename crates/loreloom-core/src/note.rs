@@ -1,4 +1,4 @@
-//! The author's note, and the lore that stands above and below it.
+//! The author's note, and the lore above and below it.
 
 use serde::{Deserialize, Serialize};
 

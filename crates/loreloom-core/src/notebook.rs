@@ -48,10 +48,10 @@ pub struct Notebooks {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NotebooksDelta {
-    /// The author's, anew.
+    /// The author's new text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    /// The model's, anew.
+    /// The model's new text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Notes that the model added.
@@ -106,9 +106,9 @@ pub struct ModelNotebook {
     pub mode: NotebookMode,
     /// The tag between which the model writes notes.
     pub tag: String,
-    /// What the model is told about its notebook.
+    /// The instruction to the model about its notebook.
     pub instruction: String,
-    /// What a model that reads replies is told.
+    /// The instruction to a model that extracts notes from replies.
     pub extraction: String,
     /// The longest answer of that model, in tokens.
     pub answer_tokens: u32,

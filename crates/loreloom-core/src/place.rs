@@ -65,7 +65,7 @@ pub enum Provenance {
     Memory(String),
 }
 
-/// A text to be put into the prompt. Within a place, injections stand in prompt order.
+/// A text for the prompt. Injections at one place are in prompt order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Injection {

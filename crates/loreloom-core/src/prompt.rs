@@ -10,7 +10,7 @@ use crate::chat::{Role, Text};
 pub struct PromptMessage {
     /// Its role.
     pub role: Role,
-    /// The speaker's name, where the model is told.
+    /// The speaker's name, if the model gets it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub name: Option<String>,
     /// Its text.

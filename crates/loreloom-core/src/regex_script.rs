@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::{
     book::Extensions,
     macros::{self, MacroValues},
-    scan::{JsRegex, RegexMatch},
+    scan::{JsRegex, RegexMatch, Steps},
     units::Depth,
 };
 
@@ -99,14 +99,14 @@ impl RegexScript {
         }
     }
 
-    /// The text after the script; as it was if the expression does not compile or needs too
-    /// much. No text is left alone, even by an expression that matches nothing.
-    pub fn apply(&self, text: &str, macros: &MacroValues<'_>) -> String {
+    /// The text after the script; unchanged if the expression does not compile or takes too
+    /// many steps. An empty text stays empty, even if the expression matches nothing.
+    pub fn apply(&self, text: &str, macros: &MacroValues<'_>, steps: &Steps) -> String {
         if text.is_empty() {
             return String::new();
         }
         let regex = regex(&self.find_regex(macros));
-        let Some(matches) = regex.and_then(|regex| regex.find_all(text)) else {
+        let Some(matches) = regex.and_then(|regex| regex.find_all(text, steps)) else {
             return text.to_owned();
         };
         let template = replace_ignoring_case(&self.replace_string, "{{match}}", "$0");
@@ -284,7 +284,11 @@ mod tests {
             ("/ember/", "{{char}} costs $", "ember", "Torvald costs $"),
             ("/(/", "x", "ember(", "ember("),
         ] {
-            assert_eq!(script(find, replace).apply(text, &macros), expected, "{find}");
+            assert_eq!(
+                script(find, replace).apply(text, &macros, &Steps::default()),
+                expected,
+                "{find}"
+            );
         }
     }
 
@@ -313,8 +317,8 @@ mod tests {
     #[test]
     fn no_text_stays_no_text() {
         let macros = MacroValues::default();
-        assert_eq!(script("/^/", "x").apply("", &macros), "");
-        assert_eq!(script("/^/", "x").apply("a", &macros), "xa");
+        assert_eq!(script("/^/", "x").apply("", &macros, &Steps::default()), "");
+        assert_eq!(script("/^/", "x").apply("a", &macros, &Steps::default()), "xa");
     }
 
     #[test]
@@ -322,7 +326,7 @@ mod tests {
         let macros = MacroValues { user: "M.", ..MacroValues::default() };
         let mut cutting = script("/.+/", "[$0]");
         cutting.trim_strings = vec!["{{user}}".to_owned()];
-        assert_eq!(cutting.apply("M. ran", &macros), "[ ran]");
+        assert_eq!(cutting.apply("M. ran", &macros, &Steps::default()), "[ ran]");
         for (how, expected) in [
             (serde_json::json!(0), "Mx M."),
             (serde_json::json!(1), "X X"),
@@ -331,7 +335,7 @@ mod tests {
             let mut substituting = script("/{{user}}/g", "X");
             substituting.rest.insert("substituteRegex".to_owned(), how.clone());
             assert!(substituting.compiles());
-            assert_eq!(substituting.apply("Mx M.", &macros), expected, "{how}");
+            assert_eq!(substituting.apply("Mx M.", &macros, &Steps::default()), expected, "{how}");
         }
     }
 

@@ -17,7 +17,7 @@ use crate::{
     library::{ActiveEntries, Library, LibrarySource},
     place::Injection,
     prompt::PromptMessage,
-    replay::{Loom, Replay},
+    replay::{Replay, ReplayLore},
     report::{Verdict, words},
     rules::Rules,
     state::StoryState,
@@ -64,7 +64,7 @@ impl Engine {
 
     /// A new story.
     pub fn story(&self, chat: impl Into<ChatId>) -> Story<'_> {
-        let lore = Loom {
+        let lore = ReplayLore {
             library: &self.library,
             active: &self.active,
             rules: &self.rules,
@@ -97,14 +97,14 @@ pub struct Story<'a> {
 }
 
 impl Story<'_> {
-    /// Sets the user's name, which `{{user}}` stands for.
+    /// Sets the user's name, the value of `{{user}}`.
     #[must_use]
     pub fn with_user(mut self, name: impl Into<String>) -> Self {
         self.input.user = name.into();
         self
     }
 
-    /// Sets the character that speaks next, which `{{char}}` stands for.
+    /// Sets the character that speaks next, the value of `{{char}}`.
     #[must_use]
     pub fn with_character(mut self, name: impl Into<String>) -> Self {
         self.input.speaker = Some(Speaker::named(name));

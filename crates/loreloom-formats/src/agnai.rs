@@ -1,7 +1,7 @@
 //! `AgnAI` memory books.
 
 use loreloom_core::{
-    book::{Book, Entry, Key, OriginalId, RegexKey},
+    book::{Book, Entry, Key, RegexKey},
     ids::EntryId,
 };
 use serde_json::{Map, Value, json};
@@ -29,11 +29,7 @@ impl Schema for MemoryBook {
 
     fn read_book(&self, node: &Node<'_>, book: &mut Book, notes: &mut Notes) {
         let mut fields = Fields::of(node, notes);
-        let name = fields.text(&["name"]);
-        if !name.is_empty() {
-            book.name = name;
-        }
-        book.description = fields.text(&["description"]);
+        fields.name_and_description(book);
         book.scan_depth = fields.count(&["scanDepth"]);
         book.token_budget = fields.count(&["tokenBudget"]);
         book.recursive = fields.flag(&["recursiveScanning"]);
@@ -53,10 +49,6 @@ impl Schema for MemoryBook {
             map.insert("recursiveScanning".into(), json!(recursive));
         }
         map
-    }
-
-    fn original_id(&self, row: &Row<'_, '_>, _notes: &mut Notes) -> Option<OriginalId> {
-        keys::original_id(row.node.get("id"))
     }
 
     fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
@@ -89,14 +81,6 @@ impl Schema for MemoryBook {
         put("enabled", json!(entry.activation.enabled));
         map.extend(entry.extensions.clone());
         map
-    }
-
-    fn fresh_id(&self, _next: u64) -> Option<(&'static str, Value)> {
-        None
-    }
-
-    fn has_extensions(&self) -> bool {
-        false
     }
 
     fn skeleton(&self) -> Value {

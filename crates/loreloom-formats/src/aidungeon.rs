@@ -1,16 +1,12 @@
 //! `AI Dungeon`: story cards, and the older world info.
 
-use loreloom_core::{
-    book::{Book, Entry, OriginalId},
-    ids::EntryId,
-};
+use loreloom_core::{book::Entry, ids::EntryId};
 use serde_json::{Map, Value, json};
 
 use crate::{
     decorators,
     json::Node,
     keys,
-    note::Notes,
     rows::Row,
     schema::{Reading, Schema},
     tolerant::{CONTENT, Fields, KEYS, Patterns},
@@ -26,16 +22,6 @@ const ENTRY: [&str; 8] = ["keys", "value", "entry", "title", "type", "descriptio
 impl Schema for StoryCards {
     fn path(&self, _root: &Node<'_>) -> Vec<&'static str> {
         Vec::new()
-    }
-
-    fn read_book(&self, _node: &Node<'_>, _book: &mut Book, _notes: &mut Notes) {}
-
-    fn write_book(&self, _book: &Book) -> Map<String, Value> {
-        Map::new()
-    }
-
-    fn original_id(&self, row: &Row<'_, '_>, _notes: &mut Notes) -> Option<OriginalId> {
-        keys::original_id(row.node.get("id"))
     }
 
     fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
@@ -89,14 +75,6 @@ impl Schema for StoryCards {
         }
         map.extend(entry.extensions.clone());
         map
-    }
-
-    fn fresh_id(&self, _next: u64) -> Option<(&'static str, Value)> {
-        None
-    }
-
-    fn has_extensions(&self) -> bool {
-        false
     }
 
     fn skeleton(&self) -> Value {

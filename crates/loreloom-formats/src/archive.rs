@@ -105,8 +105,8 @@ pub(crate) fn files(bytes: &[u8]) -> Vec<Listed> {
     found
 }
 
-/// The archive with some files replaced or added; all others are copied as they are
-/// packed, and so is what stands before the archive (a picture, a program).
+/// The archive with some files replaced or added. All others, and what comes before the archive (a
+/// picture, a program), are copied byte for byte.
 pub(crate) fn with_files(
     bytes: Option<&[u8]>,
     files: &[(String, Vec<u8>)],

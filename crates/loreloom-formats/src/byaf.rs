@@ -41,8 +41,8 @@ impl Schema for LoreItems {
         book.extensions = fields.others(&["loreItems"]);
     }
 
-    /// The name is the character's, which is not ours to change; so is all else that the file
-    /// says about it, but whoever writes it anew must know it.
+    /// The name belongs to the character, so it is not changed; neither is anything else that the
+    /// file says about it. A new file still needs it.
     fn write_book(&self, book: &Book) -> Map<String, Value> {
         book.extensions.clone()
     }
@@ -73,16 +73,8 @@ impl Schema for LoreItems {
         map
     }
 
-    fn fresh_id(&self, _next: u64) -> Option<(&'static str, Value)> {
-        None
-    }
-
     fn distinct(&self) -> Option<&'static str> {
         Some("key")
-    }
-
-    fn has_extensions(&self) -> bool {
-        false
     }
 
     fn skeleton(&self) -> Value {

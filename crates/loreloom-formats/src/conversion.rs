@@ -16,7 +16,7 @@ const OURS: &str = "loreloom";
 const EXTENSIONS: &str = "extensions";
 /// Where something was before it was where it came from.
 const BEFORE: &str = "before";
-/// The version of what stands there.
+/// The version of our data there.
 const VERSION: u64 = 1;
 /// Parts of an entry that are not its meaning.
 const NOT_MEANING: [&str; 4] = ["id", "original_id", "raw", "extensions"];
@@ -282,9 +282,9 @@ fn nested(links: Vec<Value>) -> Option<Value> {
     })
 }
 
-/// What an entry's own file says in other words than a new file of the same format would:
-/// `"120"` for 120, a field that means nothing where it stands. Each with what a new file
-/// says, so that on the way back an edit is told from a spelling.
+/// Values that the entry's own file spells differently than a new file of the same format would:
+/// `"120"` for 120, or a field without meaning there. Each comes with the new spelling, so that on
+/// the way back an edit is not mistaken for a spelling.
 fn spelled(entry: &Entry, format: &str) -> Map<String, Value> {
     let mut spelled = Map::new();
     let schema = Format::from_name(format).and_then(Format::schema);

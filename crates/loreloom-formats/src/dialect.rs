@@ -1,9 +1,9 @@
-//! How a book is meant to be read, told by the book itself.
+//! The dialect that a book asks for.
 //!
-//! `SillyTavern` runs the books of cards as World Info, so that being the book of a card
-//! tells nothing: only decorators that World Info does not know show that a book was
-//! written for a program that reads them. Other programs say the same in fields: keys that
-//! keep an entry out, a chat that must be long enough, a folder that is switched off.
+//! `SillyTavern` runs books of cards as World Info, so being in a card proves nothing. Only
+//! decorators that World Info does not know show that a book was written for a program that reads
+//! them. Other programs have fields with the same meaning: keys that exclude an entry, a minimum
+//! length of the chat, a disabled folder.
 
 use loreloom_core::{
     book::{Book, Entry, Gates},

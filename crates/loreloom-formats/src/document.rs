@@ -17,13 +17,13 @@ use crate::{
     png, risum, text, yaml,
 };
 
-/// The text of a book, and where in the file it stands.
+/// The text of a book, and its place in the file.
 pub(crate) struct Document<'bytes> {
-    /// `None` where only the text can tell.
+    /// `None` if only the text can show it.
     pub(crate) format: Option<Format>,
     pub(crate) text: Cow<'bytes, str>,
     pub(crate) part: Part,
-    /// The card, where it stands in another part of the file than the book.
+    /// The card, if it is in another part of the file than the book.
     pub(crate) card: Option<String>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Document<'bytes> {
 pub(crate) enum Part {
     /// All of it.
     Whole,
-    /// All of it, which is YAML; the text is the JSON it stands for.
+    /// All of it, as YAML; the text is the same as JSON.
     Yaml,
     /// Text chunks of a picture.
     Chunk,
@@ -110,7 +110,6 @@ fn relaxed<'bytes>(text: Cow<'bytes, str>, notes: &mut Notes) -> Cow<'bytes, str
     Cow::Owned(strict)
 }
 
-/// A card as YAML.
 fn yaml_card<'bytes>(
     text: &str,
     options: &ImportOptions,
@@ -132,7 +131,7 @@ fn yaml_card<'bytes>(
     Ok(Document { format, text: text.into(), part: Part::Yaml, card: None })
 }
 
-/// Whether an archive stands behind something else: its directory is found from the end.
+/// Whether an archive follows something else: its directory is found from the end.
 fn ends_in_archive(bytes: &[u8]) -> bool {
     const END: &[u8] = b"PK\x05\x06";
     /// The directory's end with its longest comment.

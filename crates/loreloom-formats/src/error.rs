@@ -101,7 +101,7 @@ pub enum FormatError {
     /// Valid data, but of no known format.
     #[error("not a lorebook, card or chat of a known kind: looked for {looked_for}, found {found}")]
     Unknown {
-        /// What would have told the format.
+        /// What would identify the format.
         looked_for: &'static str,
         /// What the file has instead.
         found: String,

@@ -19,8 +19,8 @@ pub(crate) fn user_comment(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(text[..end].to_vec()).filter(|text| !text.is_empty())
 }
 
-/// The text of UTF-16. What a card begins with is ASCII, so that the place of its first zero
-/// tells the byte order, also where the block's own order says otherwise.
+/// Decodes UTF-16. A card begins with ASCII, so the position of its first zero byte gives the byte
+/// order, even if the block claims another.
 fn out_of_utf16(bytes: &[u8]) -> Option<String> {
     let (bytes, unit): (_, fn([u8; 2]) -> u16) = match bytes {
         [0xFF, 0xFE, rest @ ..] => (rest, u16::from_le_bytes),

@@ -21,7 +21,7 @@ use crate::{
     text, tree,
 };
 
-/// What a reader must be told.
+/// Options of an import.
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
     /// The id of the new book.
@@ -241,7 +241,7 @@ fn path_to(root: &Node<'_>, at: usize) -> String {
     let mut node = root;
     loop {
         let step = match &node.value {
-            // Both stand in the order of the text, and a file may have many of them.
+            // Both are in the order of the text, and a file may have many of them.
             Json::Object(members) => members
                 .get(members.partition_point(|member| member.value.span.end <= at))
                 .filter(|member| member.start <= at)

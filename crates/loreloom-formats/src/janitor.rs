@@ -1,7 +1,7 @@
 //! `JanitorAI` lorebooks: a list of entries, keys both as a list and as one text.
 
 use loreloom_core::{
-    book::{Book, Entry, OriginalId},
+    book::{Book, Entry},
     ids::EntryId,
 };
 use serde_json::{Map, Value, json};
@@ -49,16 +49,6 @@ const ENTRY: [&str; 24] = [
 impl Schema for JanitorBook {
     fn path(&self, _root: &Node<'_>) -> Vec<&'static str> {
         Vec::new()
-    }
-
-    fn read_book(&self, _node: &Node<'_>, _book: &mut Book, _notes: &mut Notes) {}
-
-    fn write_book(&self, _book: &Book) -> Map<String, Value> {
-        Map::new()
-    }
-
-    fn original_id(&self, row: &Row<'_, '_>, _notes: &mut Notes) -> Option<OriginalId> {
-        keys::original_id(row.node.get("id"))
     }
 
     fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {

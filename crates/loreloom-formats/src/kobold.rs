@@ -150,10 +150,6 @@ impl Schema for Kobold {
         (*self == Self::United).then(|| ("uid", json!(next)))
     }
 
-    fn has_extensions(&self) -> bool {
-        false
-    }
-
     fn skeleton(&self) -> Value {
         match self {
             Self::Lite => json!({

@@ -62,6 +62,7 @@ pub use self::{
     examine::{Examination, Outcome, RoundTrip, examine},
     export::{Decorators, ExportOptions, Exported, Loss, card_losses, export, own_word, own_words},
     import::{ImportOptions, Imported, OddValues, import},
+    json::JsonEdits,
     limits::{Limit, Limits, is_container},
     note::{ImportNote, Severity},
 };

@@ -1,7 +1,7 @@
 //! Lists of keywords and texts, as miku.gg and `SpicyChat` have them.
 
 use loreloom_core::{
-    book::{Book, Entry, OriginalId},
+    book::{Book, Entry},
     ids::EntryId,
 };
 use serde_json::{Map, Value, json};
@@ -32,11 +32,7 @@ impl Schema for KeywordList {
             return;
         }
         let mut fields = Fields::of(node, notes);
-        let name = fields.text(&["name"]);
-        if !name.is_empty() {
-            book.name = name;
-        }
-        book.description = fields.text(&["description"]);
+        fields.name_and_description(book);
         book.extensions = fields.others(&BOOK);
     }
 
@@ -45,10 +41,6 @@ impl Schema for KeywordList {
         map.insert("name".into(), json!(book.name));
         map.insert("description".into(), json!(book.description));
         map
-    }
-
-    fn original_id(&self, row: &Row<'_, '_>, _notes: &mut Notes) -> Option<OriginalId> {
-        keys::original_id(row.node.get("id"))
     }
 
     fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
@@ -79,14 +71,6 @@ impl Schema for KeywordList {
         map.insert("content".into(), json!(content));
         map.extend(entry.extensions.clone());
         map
-    }
-
-    fn fresh_id(&self, _next: u64) -> Option<(&'static str, Value)> {
-        None
-    }
-
-    fn has_extensions(&self) -> bool {
-        false
     }
 
     fn skeleton(&self) -> Value {

@@ -1,10 +1,7 @@
 //! `NovelAI` lorebooks (versions 1 to 6), alone or inside a story or scenario.
 
 use loreloom_core::{
-    book::{
-        Book, DepthFrom, Entry, Folder, Key, OriginalId, Position, RegexKey, Trim, TrimSide,
-        TrimUnit,
-    },
+    book::{Book, DepthFrom, Entry, Folder, Key, Position, RegexKey, Trim, TrimSide, TrimUnit},
     ids::EntryId,
     units::Depth,
 };
@@ -96,10 +93,6 @@ impl Schema for Lorebook {
         map
     }
 
-    fn original_id(&self, row: &Row<'_, '_>, _notes: &mut Notes) -> Option<OriginalId> {
-        keys::original_id(row.node.get("id"))
-    }
-
     fn read_entry(&self, id: EntryId, row: &Row<'_, '_>, reading: &mut Reading<'_>) -> Entry {
         let mut fields = Fields::of(row.node, reading.notes);
         let mut entry = Entry::new(id);
@@ -159,10 +152,6 @@ impl Schema for Lorebook {
 
     fn fresh_id(&self, next: u64) -> Option<(&'static str, Value)> {
         Some(("id", json!(keys::uuid("novelai", next))))
-    }
-
-    fn has_extensions(&self) -> bool {
-        false
     }
 
     fn skeleton(&self) -> Value {

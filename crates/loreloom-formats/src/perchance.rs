@@ -47,7 +47,7 @@ fn looks_like_json(text: &str) -> bool {
     match text.split_at_checked(1) {
         Some(("{", rest)) => !rest.starts_with('{'),
         Some(("[", rest)) => word_of_json(rest.trim_start()),
-        // No format is a text in quotes: only whether the whole is one has to be told.
+        // No other format is one quoted text, so it only matters whether the whole is one.
         Some(("\"", _)) => json::parse(text, usize::MAX).is_ok(),
         _ => false,
     }
@@ -95,8 +95,8 @@ fn paragraphs(text: &str, limit: usize) -> Result<Vec<&str>, FormatError> {
     Ok(found)
 }
 
-/// The text of a book. Where it still has the paragraphs of `source`, whatever stands
-/// between them stays, and so do those that were not edited.
+/// The text of a book. Paragraphs of `source` that were not edited stay, and so does what is
+/// between them.
 pub(crate) fn write(book: &Book, newline: &str, source: Option<&str>) -> String {
     let texts = book.entries.iter().map(|entry| paragraph(entry, newline));
     if let Some(source) = source

@@ -178,9 +178,8 @@ pub(crate) fn out_of_base64(text: &[u8]) -> Vec<u8> {
     engine.decode(&compact).unwrap_or_else(|_| text[..end].to_vec())
 }
 
-/// The picture with these texts instead of the lore it holds. Every other chunk stays as
-/// it is, and so does what follows the end; the new ones stand right before the end. A
-/// picture whose end is missing gets one.
+/// The picture with these texts instead of its lore. All other chunks stay, and so does what
+/// follows the end; the new chunks come right before the end. A picture without an end gets one.
 pub(crate) fn with_texts(bytes: &[u8], texts: &[(&str, &[u8])]) -> Result<Vec<u8>, FormatError> {
     let mut out = Vec::with_capacity(bytes.len());
     out.extend_from_slice(&SIGNATURE);

@@ -15,7 +15,7 @@ use crate::{
     tolerant::{CONSTANT, CONTENT, Fields, KEYS, NAME, ORDER, Patterns},
 };
 
-/// Where the rows stand.
+/// Where the rows are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Risu {
     /// `{"type": "risu", "data": []}`.
@@ -39,7 +39,7 @@ const ENTRY: [&str; 11] = [
     "id",
     "folder",
 ];
-/// The mode of a row that stands for the one with its id before it.
+/// The mode of a row that continues the row with its id.
 const CHILD: &str = "child";
 /// The program spells it so.
 const EXTENSIONS: &str = "extentions";
@@ -176,10 +176,6 @@ impl Schema for Risu {
 
     fn fresh_id(&self, next: u64) -> Option<(&'static str, Value)> {
         Some(("id", json!(keys::uuid("risu", next))))
-    }
-
-    fn has_extensions(&self) -> bool {
-        false
     }
 
     fn skeleton(&self) -> Value {

@@ -18,9 +18,9 @@ pub(crate) struct Row<'tree, 'text> {
     pub(crate) at: usize,
 }
 
-/// The entries in file order, each ranked as JavaScript iterates: keys that are array
-/// indexes come first, in ascending order, then the others as they stand. Of a key that
-/// stands twice the last value counts, at the place of the first.
+/// The entries in file order, each ranked as JavaScript iterates: keys that are array indexes come
+/// first, in ascending order, then the others in file order. Of a duplicate key the last value
+/// counts, at the place of the first.
 pub(crate) fn in_file_order<'tree, 'text>(entries: &'tree Node<'text>) -> Vec<Row<'tree, 'text>> {
     match &entries.value {
         Json::Array(items) => items

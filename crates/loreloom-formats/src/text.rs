@@ -1,4 +1,4 @@
-//! Bytes to text: byte order marks, UTF-16, broken UTF-8, and how the text is laid out.
+//! Bytes to text: byte order marks, UTF-16, broken UTF-8, and the style of the text.
 
 use std::borrow::Cow;
 
@@ -52,7 +52,7 @@ pub(crate) fn without_bom(text: &str) -> &str {
     text.strip_prefix(BOM).unwrap_or(text)
 }
 
-/// How the text is laid out, judged by its first line end and indented line.
+/// The style of the text, judged by its first line end and indented line.
 pub(crate) fn style(text: &str) -> TextStyle {
     let newline = match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => Newline::CrLf,

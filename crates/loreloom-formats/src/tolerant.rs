@@ -8,7 +8,7 @@
     reason = "JSON has six kinds of values and will have no more"
 )]
 
-use loreloom_core::book::{Extensions, Key, SelectiveLogic};
+use loreloom_core::book::{Book, Extensions, Key, SelectiveLogic};
 
 use crate::{
     json::{Json, Node, js},
@@ -80,7 +80,7 @@ impl<'tree, 'text, 'notes> Fields<'tree, 'text, 'notes> {
         names.iter().find_map(|name| self.get(name).map(|node| (*name, node)))
     }
 
-    /// The name that something stands under: that of the format, else another of its family.
+    /// The name of a field: that of the format, or else another one of its family.
     pub(crate) fn either(&mut self, own: &'static str, family: &[&'static str]) -> &'static str {
         if self.get(own).is_some() {
             return own;
@@ -96,7 +96,16 @@ impl<'tree, 'text, 'notes> Fields<'tree, 'text, 'notes> {
         on.or_else(|| self.flag(&DISABLED).map(|off| !off)).unwrap_or(true)
     }
 
-    /// Text under the first name that has a value; empty where there is none.
+    /// Reads the name, which replaces the book's own if there is one, and the description.
+    pub(crate) fn name_and_description(&mut self, book: &mut Book) {
+        let name = self.text(&["name"]);
+        if !name.is_empty() {
+            book.name = name;
+        }
+        book.description = self.text(&["description"]);
+    }
+
+    /// Text under the first name that has a value; empty if there is none.
     pub(crate) fn text(&mut self, names: &[&str]) -> String {
         let Some((name, node)) = self.first(names) else { return String::new() };
         if let Json::String(text) = &node.value {

@@ -55,7 +55,8 @@ pub(crate) fn read(
         notes.warn(field, format!("must be a list of entries, found {found}: read as empty"));
         return Ok(book);
     }
-    read_rows(schema, container, text, options, notes, &mut book)?;
+    book.entries = read_rows(schema, container, text, options, notes)?;
+    schema.review(&book, notes);
     Ok(book)
 }
 
@@ -65,14 +66,13 @@ fn read_rows(
     text: &str,
     options: &ImportOptions,
     notes: &mut Notes,
-    book: &mut Book,
-) -> Result<(), FormatError> {
+) -> Result<Vec<Entry>, FormatError> {
     let rows = rows::in_file_order(container);
     let limit = options.limits.entries;
     if rows.len() > limit {
         return Err(FormatError::TooMany { which: Limit::Entries, limit, found: rows.len() });
     }
-    let mut ids = Ids::new(book.id.as_str());
+    let mut ids = Ids::new(options.book_id.as_str());
     let mut unknown = Unknown { found: 0, limit: options.limits.unknown_values };
     let mut read = Vec::with_capacity(rows.len());
     for row in rows {
@@ -80,7 +80,7 @@ fn read_rows(
         if !row.node.is_object() {
             let found = row.node.shown();
             notes.warn("", format!("an entry must be an object, found {found}: kept, not used"));
-            read.push((row.rank, inert(&book.id, &row, text)));
+            read.push((row.rank, inert(&options.book_id, &row, text)));
             continue;
         }
         check_size(&row, options)?;
@@ -107,9 +107,7 @@ fn read_rows(
     }
     notes.at_entry(None);
     read.sort_by_key(|(rank, _)| *rank);
-    book.entries = read.into_iter().map(|(_, entry)| entry).collect();
-    schema.review(book, notes);
-    Ok(())
+    Ok(read.into_iter().map(|(_, entry)| entry).collect())
 }
 
 /// Splits keys that are lists in one text.

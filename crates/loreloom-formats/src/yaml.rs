@@ -1,5 +1,4 @@
-//! Cards as YAML: read as the JSON they stand for, and written so that every YAML reader
-//! takes them.
+//! Cards as YAML: read as JSON, and written so that every YAML reader accepts them.
 
 use serde_json::Value;
 
@@ -15,7 +14,7 @@ pub(crate) fn is_called_yaml(file_name: Option<&str>) -> bool {
     extension.is_some_and(|one| one.eq_ignore_ascii_case("yaml") || one.eq_ignore_ascii_case("yml"))
 }
 
-/// The document as JSON. Of a key that stands twice the last counts, as in JSON.
+/// The document as JSON. Of a duplicate key the last counts, as in JSON.
 pub(crate) fn to_json(text: &str, notes: &mut Notes) -> Result<Value, FormatError> {
     let value = read(text, serde_saphyr::DuplicateKeyPolicy::LastWins)?;
     if read(text, serde_saphyr::DuplicateKeyPolicy::Error).is_err() {
@@ -59,7 +58,7 @@ pub(crate) fn write(root: &Value) -> String {
     if fields.is_empty() { "{}\n".to_owned() } else { text }
 }
 
-/// JSON lets stand some characters that YAML wants escaped.
+/// Escapes characters that JSON allows and YAML does not.
 fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for character in json.chars() {

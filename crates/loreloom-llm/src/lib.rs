@@ -1,6 +1,6 @@
 //! How Loreloom reaches models: connections, tokenizers and the embedder in the binary.
 //!
-//! Everything here stands behind the traits of `loreloom-memory` and `loreloom-core`, so
+//! Everything here implements traits of `loreloom-ports` and `loreloom-core`, so
 //! that the server never names an HTTP client or a vocabulary.
 //!
 //! - [`connection`]: Loreloom's own calls to OpenAI-compatible servers and Ollama.

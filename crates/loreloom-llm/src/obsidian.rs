@@ -1,9 +1,8 @@
-//! A vault behind Obsidian's Local REST API: notes listed, read and written.
+//! A vault behind Obsidian's Local REST API: lists, reads and writes notes.
 //!
-//! Obsidian runs on the user's own machine or network, with a key and a certificate that it
-//! made itself. What goes wrong is told by what the user can do about it: start Obsidian,
-//! trust its certificate, or give the right key. A server that failed repeatedly is left
-//! alone for a moment.
+//! Obsidian runs on the user's own machine or network, with a key and a self-made certificate.
+//! Errors say what the user can do: start Obsidian, trust its certificate, or give the right key.
+//! A server that failed repeatedly is paused for a moment.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
@@ -37,7 +36,11 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
-/// A vault behind Obsidian's REST API.
+/// A vault behind Obsidian's Local REST API: lists, reads and writes notes.
+///
+/// Obsidian runs on the user's own machine or network, with a key and a self-made certificate.
+/// Errors say what the user can do: start Obsidian, trust its certificate, or give the right key.
+/// A server that failed repeatedly is paused for a moment.
 #[derive(Debug)]
 pub struct Obsidian {
     address: Address,
@@ -387,7 +390,7 @@ fn is_public(host: &str) -> bool {
 }
 
 fn is_public_v4(address: Ipv4Addr) -> bool {
-    // The address that clouds tell secrets at is link-local, but nobody's vault.
+    // The metadata address of clouds is link-local, but never a vault.
     let metadata = address == Ipv4Addr::new(169, 254, 169, 254);
     metadata || !(address.is_loopback() || address.is_private() || address.is_link_local())
 }

@@ -92,20 +92,28 @@ pub struct TurnContext<'turn> {
     pub words: TextRules,
 }
 
+/// What a [`TurnContext`] is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct TurnSources<'a> {
+    /// The path.
+    pub path: &'a [PathItem],
+    /// The known entities.
+    pub entities: &'a [Entity],
+    /// The arcs of the story.
+    pub arcs: &'a [StoryArc],
+    /// The memories that may be shown.
+    pub memories: &'a [Memory],
+    /// Vectors of the newest message and the memories.
+    pub vectors: &'a Vectors,
+}
+
 impl<'turn> TurnContext<'turn> {
     /// The turn at the end of a path. Similarity to the newest message is measured by vectors only;
     /// triggers already compare words.
-    pub fn of(
-        path: &[PathItem],
-        registry: &'turn [Entity],
-        arcs: &'turn [StoryArc],
-        profile: ModelProfile,
-        memories: &[Memory],
-        vectors: &Vectors,
-        words: TextRules,
-    ) -> Self {
+    pub fn of(sources: TurnSources<'turn>, profile: ModelProfile, words: TextRules) -> Self {
         const NEWEST: usize = 2;
         const RECENT: usize = 4;
+        let TurnSources { path, entities, arcs, memories, vectors } = sources;
         let last = |count: usize| {
             let from = path.len().saturating_sub(count);
             path[from..].iter().map(|item| item.message.text.as_str())
@@ -119,7 +127,7 @@ impl<'turn> TurnContext<'turn> {
             .collect();
         Self {
             mentions: mentions(last(NEWEST), words),
-            registry,
+            registry: entities,
             arcs: arcs.iter().filter(|arc| !arc.resolved).map(|arc| arc.content.as_str()).collect(),
             turn_weight: profile.turn_weight(),
             likeness,
@@ -387,9 +395,14 @@ mod tests {
         vectors.insert("Odo points at the mill.", Some(vec![1.0, 0.0]));
         vectors.insert("the mill", Some(vec![0.6, 0.8]));
         let memories = [memory("the mill"), memory("no vector")];
-        let items = path.items();
-        let words = TextRules::Tolerant;
-        let turn = TurnContext::of(items, &[], &arcs, ModelProfile::B, &memories, &vectors, words);
+        let sources = TurnSources {
+            path: path.items(),
+            entities: &[],
+            arcs: &arcs,
+            memories: &memories,
+            vectors: &vectors,
+        };
+        let turn = TurnContext::of(sources, ModelProfile::B, TextRules::Tolerant);
         assert_eq!(turn.mentions, ["lis", "odo"]);
         assert_eq!(turn.arcs, ["Find Lis"]);
         assert_eq!(turn.likeness.len(), 1);

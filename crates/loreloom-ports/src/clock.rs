@@ -2,7 +2,7 @@
 
 use loreloom_core::units::Timestamp;
 
-/// Tells the time. Tests hand in a clock that stands still.
+/// The current time. Tests use a clock that does not move.
 pub trait Clock: Send + Sync {
     /// Now.
     fn now(&self) -> Timestamp;

@@ -107,8 +107,7 @@ pub struct Finding {
 /// Something that can be tried out.
 #[async_trait]
 pub trait Diagnosis: Send + Sync {
-    /// Tries it, and tells each step's finding as it is there. Never fails: what goes wrong
-    /// is a finding.
+    /// Tests it, and reports each step. Never fails: a failure is a finding.
     async fn diagnose(&self, tell: &mut (dyn FnMut(Finding) + Send));
 
     /// The context size that the server says a model has, where it does.

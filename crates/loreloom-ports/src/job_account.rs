@@ -8,7 +8,7 @@ use super::{JobBody, JobStep, Outcome};
 const MOST_REPLIES: usize = 6;
 /// The most characters that are kept of a reply.
 const LONGEST_REPLY: usize = 4_000;
-/// The most texts that are told of what came of a job, and the most characters of each.
+/// The most texts that are kept of a job's results, and the most characters of each.
 const MOST_KEPT: usize = 40;
 const LONGEST_KEPT: usize = 300;
 

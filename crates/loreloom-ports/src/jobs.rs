@@ -61,7 +61,7 @@ impl JobKind {
     }
 }
 
-/// How a job stands.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -185,7 +185,7 @@ pub struct Job {
     pub priority: i32,
     /// What it needs to know, and how far it got.
     pub body: JobBody,
-    /// How it stands.
+    /// Its state.
     pub state: JobState,
     /// How often it was begun.
     pub attempts: u32,

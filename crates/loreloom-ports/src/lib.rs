@@ -22,8 +22,8 @@
 //! ```
 
 mod clock;
-mod desk;
 mod diagnosis;
+mod documents;
 mod embed;
 pub mod history;
 mod job_account;
@@ -39,8 +39,8 @@ mod upstream;
 
 pub use self::{
     clock::Clock,
-    desk::{Change, Changed, Desk, Item, Revision},
     diagnosis::{Diagnosis, Finding, Step, StepOutcome},
+    documents::{Change, Changed, DocumentStore, Item, Revision},
     embed::{EmbedError, Embedder, Vector},
     job_account::{JobAccount, RawReply},
     jobs::{

@@ -152,7 +152,7 @@ impl fmt::Display for MemoryWriteId {
     }
 }
 
-/// What happened, as people are told.
+/// What happened, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = EventKind))]
 #[serde(rename_all = "snake_case")]
@@ -185,8 +185,8 @@ pub enum MemoryEventKind {
 pub enum MemoryChange {
     /// The record is new.
     New(Map<String, Value>),
-    /// These fields changed; `null` stands for a field that is gone. A record that was never
-    /// told on a path does not come into being there by what happened to it later.
+    /// These fields changed; `null` removes a field. A record that was never created on a path is
+    /// not created there by later changes.
     Fields(Map<String, Value>),
     /// The record is gone.
     Gone,

@@ -106,7 +106,7 @@ pub struct Write {
     pub id: MemoryWriteId,
     /// Who writes.
     pub author: Author,
-    /// What it was for, as people are told.
+    /// Its purpose, for people.
     pub note: String,
     /// The chat it comes from.
     pub chat: Option<ChatId>,
@@ -225,7 +225,8 @@ pub enum MemoryError {
         /// The number it is at.
         found: u64,
     },
-    /// The story went on or left the path: look whether what was read is still told.
+    /// The chat went on or left the path: check whether the messages that were read are still on
+    /// it.
     #[error("chat `{chat}` is at version {found}, not at {expected}")]
     StoryMoved {
         /// The chat.

@@ -9,7 +9,7 @@ pub enum Policy {
     /// It is read and written, over all chats.
     #[default]
     Full,
-    /// What other chats told is left out.
+    /// Memories of other chats are left out.
     Local,
     /// It is read and not written.
     ReadOnly,

@@ -18,7 +18,7 @@ use loreloom_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Desk, JobQueue, MemoryLog, StoreError};
+use super::{DocumentStore, JobQueue, MemoryLog, StoreError};
 
 /// A turn's number within its chat, in order of commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -428,6 +428,6 @@ pub trait StoryStore: Send + Sync {
 }
 
 /// A store of everything.
-pub trait Store: StoryStore + Desk + MemoryLog + JobQueue {}
+pub trait Store: StoryStore + DocumentStore + MemoryLog + JobQueue {}
 
-impl<S: StoryStore + Desk + MemoryLog + JobQueue> Store for S {}
+impl<S: StoryStore + DocumentStore + MemoryLog + JobQueue> Store for S {}

@@ -70,7 +70,7 @@ pub enum StoreError {
         /// The version it is at.
         found: u64,
     },
-    /// Somebody else changed the desk in between: read again and retry.
+    /// Somebody else changed the documents in between: read again and retry.
     #[error("the desk is at revision {found}, not at {expected}")]
     Outdated {
         /// The revision the writer had seen.

@@ -70,7 +70,7 @@ pub enum Finished {
     /// The answer ended as answers do, but with half an event, or without the end of the reply
     /// that its events speak of.
     Unfinished,
-    /// It makes no sense, does not speak of its end, or tells an error.
+    /// It is unreadable, has no end, or is an error.
     Unread,
 }
 

@@ -1,9 +1,9 @@
-//! Laying a window over stored paths.
+//! Aligns a window with stored paths.
 //!
-//! A window is the end of a path with changes: messages added at the end, left out,
-//! edited, and foreign text in between. For each chat that shares texts with the window,
-//! the window is laid over the few stored paths that end where it may end; the chat whose
-//! path explains the window best is taken, if it explains enough.
+//! A window is the end of a path with changes: messages added at the end, left out or edited, and
+//! foreign text in between. For each chat that shares texts with the window, the window is aligned
+//! with the few stored paths that may end where it ends. The chat whose path explains the window
+//! best wins, if it explains enough.
 
 use rustc_hash::FxHashMap;
 
@@ -29,7 +29,7 @@ const DRIFT: usize = 24;
 /// How far apart they may be for a message that lost something to be looked for.
 const NEAR: usize = 2;
 
-/// A window laid over a stored path.
+/// A window aligned with a stored path.
 #[derive(Clone, Debug)]
 pub(super) struct Alignment {
     pub(super) slot: Slot,
@@ -71,10 +71,10 @@ impl Alignment {
         Self { path, is_before: true, ..Self::empty(slot) }
     }
 
-    /// Better explanations are greater. Best is a chat that the window goes on with, word
-    /// for word; of two, the one used last, even if the first knows more of the window: it
-    /// may have been told the same before. Next is the chat that the client was in, with
-    /// few edits; only then a chat that had all of this further back.
+    /// Better explanations are greater. Best is a chat that the window continues word for word; of
+    /// two, the one used last, even if the other knows more of the window: it may have had the
+    /// same messages. Next is the client's last chat, with few edits; then a chat that had all of
+    /// this further back.
     fn rank(&self, story: &Story, last: Option<Slot>) -> impl Ord + use<> {
         let exact = self.at_tip && self.unexplained == 0;
         let stays = self.goes_on && last == Some(self.slot);
@@ -313,8 +313,8 @@ pub(super) fn is_opening(stories: &KnownStories, window: &Window) -> bool {
     users == 1 && !answered
 }
 
-/// Whether an opening seen before is still the same chat's: the card must be the same,
-/// and the story must not have gone on since, for then somebody began anew.
+/// Whether a known opening still belongs to the same chat: the card must be the same, and the chat
+/// must not have gone on since, for then somebody started over.
 fn reopens(window: &Window, story: &Story, alignment: &Alignment) -> bool {
     let same_card = story.preamble.as_ref().is_none_or(|known| {
         let shared = window.preamble.iter().any(|part| known.contains(part.key));

@@ -12,7 +12,7 @@ use super::{
 };
 use loreloom_core::chat::{Role, Text};
 
-/// What is known of texts, by somebody who follows the story that they are expected to tell.
+/// What is known of texts, with the expected story first.
 pub(super) struct Following<'stories> {
     stories: &'stories KnownStories,
     story: Option<&'stories Story>,

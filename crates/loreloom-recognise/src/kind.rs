@@ -1,8 +1,7 @@
-//! What is asked for: story or background, and which kind of generation.
+//! The kind of a request: story or background, and which generation.
 //!
-//! Nothing in a request says so unless an extension does. A background generation is known
-//! by its question after the chat, by not being streamed where the chat is, and by coming
-//! without the card.
+//! A request does not say it, unless an extension does. A background generation shows by its
+//! question after the chat, by not being streamed while the chat is, and by the missing card.
 
 use super::{
     Request,
@@ -56,7 +55,7 @@ pub(super) fn asks_as_user(
     // The reply to a question may be opened as the system's.
     let for_system = window.end == End::Open(Role::System);
     let looks = (window.shape.hides_instructions() || for_system) && is_new && !nudge;
-    // A question whose reply stands in the chat was none: streaming has been turned off.
+    // A question whose reply is in the chat was a turn: streaming has been turned off.
     let mistaken = window
         .parts
         .iter()

@@ -20,7 +20,7 @@ pub(super) struct Slot(pub(super) usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct NodeAt(pub(super) usize);
 
-/// The most chats remembered for one text: "Yes." is in all of them and tells nothing.
+/// The most chats remembered for one text: "Yes." is in all of them and proves nothing.
 const CHATS_PER_TEXT: usize = 64;
 
 /// What a message costs in stories besides its text, in bytes, roughly.
@@ -250,7 +250,7 @@ impl KnownStories {
         self.clients.entry(name.to_owned()).or_default()
     }
 
-    /// The chat of this name, which a front end gave it or was told.
+    /// The chat of this name, which the front end gave it or got from us.
     pub(super) fn bound_to(&self, id: &str) -> Option<Slot> {
         self.bound.get(id).or_else(|| self.by_id.get(id)).copied()
     }
@@ -471,13 +471,14 @@ impl Story {
         self.by_text.get(&key).map_or(&[], Vec::as_slice)
     }
 
-    /// The child of `parent` that is a message exactly as it was told, which most are: found
-    /// without working out what names its text.
+    /// The child of `parent` with exactly this message, which is the usual case. It needs no key
+    /// of the text.
     pub(super) fn child_as_told(&self, parent: NodeAt, role: Role, text: &Text) -> Option<NodeAt> {
         let fits = |node: &StoryNode| {
             node.joined_at.is_none() && node.message.role == role && node.message.text == *text
         };
-        // Messages that came one after the other stand so: most have their child beside them.
+        // Messages that came one after the other are neighbours, so most have their child next to
+        // them.
         let beside = NodeAt(parent.0 + 1);
         let is_child = |node: &StoryNode| node.parent == Some(parent) && fits(node);
         if self.nodes.get(beside.0).is_some_and(is_child) {

@@ -47,6 +47,7 @@ use self::{
     align::Alignment,
     following::Following,
     known_stories::{NodeAt, Slot},
+    window::PartReader,
 };
 pub use self::{
     kind::Kind,
@@ -87,7 +88,7 @@ pub struct Recognition {
     pub standings: Vec<Standing>,
     /// Where on the path each piece is that is story.
     pub places: Vec<Option<usize>>,
-    /// Who speaks, as far as the request tells.
+    /// Who speaks, as far as the request shows.
     pub speakers: Speakers,
     slot: Option<Slot>,
     fork: bool,
@@ -121,9 +122,10 @@ impl KnownStories {
         let expected = bound.or(followed.as_ref().map(|followed| followed.slot));
         let expected = expected.or_else(|| client.and_then(|client| client.last));
         let following = Following::new(self, expected.map(|slot| self.story(slot)));
-        let window = Window::of(request, &speakers, &following);
-        // Ollama loads and unloads models with requests that say nothing. One that follows a
-        // response may bring nothing but what a tool answered.
+        let reader = PartReader { speakers: &speakers, known: &following };
+        let window = Window::of(request, reader);
+        // Ollama loads and unloads models with empty requests. A request that follows a response
+        // may have only the answer of a tool.
         if request.size() == 0 && followed.is_none() {
             return bare(window, speakers);
         }
@@ -154,17 +156,14 @@ impl KnownStories {
             Kind::Story => kind::generation(request, &window, story, &reading, repeats),
         };
         let slot = alignment.map(|found| found.slot);
-        let id = match slot.filter(|_| !fork) {
+        let chat = match slot.filter(|_| !fork) {
             Some(slot) => self.story(slot).id.clone(),
-            None => match request.explicit.chat.as_deref().filter(|id| !self.has_id(id)) {
-                Some(id) => ChatId::from(id),
-                None => self.new_id(&reading.path),
-            },
+            None => self.id_of_new_chat(request, &reading.path),
         };
         Recognition {
             kind,
             generation,
-            chat: Some(id),
+            chat: Some(chat),
             is_new: slot.is_none() || fork,
             path: reading.path,
             before: reading.before,
@@ -175,6 +174,14 @@ impl KnownStories {
             slot,
             fork,
             trunk: reading.trunk,
+        }
+    }
+
+    /// The id that the request gives to a new chat, if it is free; otherwise a generated one.
+    fn id_of_new_chat(&self, request: &Request, path: &[Message]) -> ChatId {
+        match request.explicit.chat.as_deref().filter(|id| !self.has_id(id)) {
+            Some(id) => ChatId::from(id),
+            None => self.new_id(path),
         }
     }
 

@@ -9,9 +9,9 @@ use super::text::{TextKey, squeezed};
 /// How a piece is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Markup {
-    /// It stands between these.
+    /// It is between these.
     Between(&'static str, &'static str),
-    /// It stands between a tag and its end: `<name>…</name>`.
+    /// It is between a tag and its end: `<name>…</name>`.
     Tagged,
 }
 
@@ -83,8 +83,8 @@ impl Markup {
     }
 }
 
-/// Whether two texts may be the same by their ends: names and reasoning stand in front. Most
-/// texts that are not are told from each other without working out what names them.
+/// Whether two texts may be the same by their ends: names and reasoning come first. This separates
+/// most texts without computing their keys.
 fn end_alike(a: &str, b: &str) -> bool {
     let end = |text: &'_ str| {
         let letters: Vec<char> =

@@ -266,8 +266,8 @@ impl<'a> WindowReader<'a> {
         }
     }
 
-    /// Whether a message that would stand before piece `at` is empty, or is nothing but what
-    /// the front end leaves out of others in this window.
+    /// Whether a message before piece `at` would be empty, or only text that the front end removes
+    /// from others in this window.
     fn is_unsent(&self, node: &StoryNode, at: usize) -> bool {
         if node.message.text.trim().is_empty() {
             return true;

@@ -167,8 +167,8 @@ impl KnownStories {
         }
     }
 
-    /// The reply is the rest of the last message; where the request might as well have
-    /// asked for a message after it, both are kept until the next request tells.
+    /// The reply continues the last message. If the request may also have asked for a new message,
+    /// both are kept until the next request shows which.
     fn continued(&mut self, slot: Slot, ticket: &Ticket, text: &str) -> (NodeAt, bool) {
         let Some(at) = ticket.at else { return (self.answered(slot, ticket, text), false) };
         if !ticket.certain {

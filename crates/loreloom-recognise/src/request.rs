@@ -60,7 +60,7 @@ pub struct WireMessage {
     pub text: Text,
     /// Its text as the story has it, where that is another: without lore that the model
     /// repeated.
-    pub told: Option<Text>,
+    pub story_text: Option<Text>,
     /// Whether it is known that its text has none of the phrases that name speakers.
     pub nameless: bool,
     /// Whether it calls tools or answers a call: such messages stay together.

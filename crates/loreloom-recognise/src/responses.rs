@@ -1,9 +1,9 @@
-//! Where the responses of the responses API ended, by their ids.
+//! Where responses of the responses API ended, by id.
 //!
-//! A request with `previous_response_id` brings only what is new: the model's server keeps the
-//! rest. It goes on where that response ended. Ids are told by servers and sent by front ends, so
-//! only the newest are kept, and only in stories: after a restart an id is not known, and its
-//! request is read by its texts alone.
+//! A request with `previous_response_id` has only new messages: the model's server keeps the rest.
+//! It continues where that response ended. Ids come from servers and front ends, so only the
+//! newest are kept, and only within stories. After a restart an id is unknown, and the request is
+//! recognised by its texts.
 
 use std::collections::VecDeque;
 
@@ -137,7 +137,7 @@ mod tests {
         let named = ask(&mut stories, Some("gone"), Some("inn"), "Yes.", ("r2", "Sit down."));
         assert_eq!(path(&named), ["I come in.", "Welcome.", "Yes."]);
         assert_eq!(named.chat, first.chat);
-        // By the id that its answer told.
+        // By the id of its answer.
         let other = ask(&mut stories, None, None, "A fox.", ("r3", "It digs."));
         let id = other.chat.as_ref().unwrap().as_str();
         let told = ask(&mut stories, Some("gone"), Some(id), "It sleeps.", ("r4", "Soundly."));
@@ -153,7 +153,7 @@ mod tests {
     fn what_a_tool_answers_goes_on_with_the_story_and_calls_are_no_part_of_it() {
         let mut stories = KnownStories::new();
         let first = ask(&mut stories, None, None, "I come in.", ("r1", ""));
-        // What a tool answered is no text of the story, and says nothing else.
+        // The answer of a tool is not a text of the story.
         let answered = ask(&mut stories, Some("r1"), None, "", ("r2", "Welcome."));
         assert_eq!((path(&answered), answered.chat.clone()), (vec!["I come in."], first.chat));
         let next = ask(&mut stories, Some("r2"), None, "Yes.", ("r3", "Sit down."));

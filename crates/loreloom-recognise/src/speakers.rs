@@ -1,4 +1,4 @@
-//! Who speaks, as far as a request tells.
+//! Who speaks, as far as a request shows.
 
 use std::sync::LazyLock;
 
@@ -8,10 +8,9 @@ use loreloom_core::{chat::Role, instruct::template_of};
 
 use super::{Body, Request, text::speaker};
 
-/// What stands before names. Every message of every request is searched for these, so the
-/// search is prepared once.
+/// What comes before names. Every message is searched for these, so the search is prepared once.
 static MEMBERS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("Group members: "));
-/// What both of the following hold: of most texts one search tells that they hold neither.
+/// Part of both phrases below: one search excludes most texts.
 static REPLY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("next reply "));
 static NEXT: LazyLock<Finder<'static>> =
     LazyLock::new(|| Finder::new("Write the next reply only as "));

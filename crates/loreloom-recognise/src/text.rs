@@ -89,7 +89,7 @@ fn begins_a_name(word: &str, at: usize) -> bool {
     large || (at > 0 && SMALL.contains(&word))
 }
 
-/// Whether the whole text stands in square brackets, as front ends write instructions.
+/// Whether the whole text is in square brackets, as front ends write instructions.
 pub(super) fn bracketed(text: &str) -> bool {
     let text = text.trim();
     text.starts_with('[') && text.ends_with(']')

@@ -22,7 +22,7 @@ use loreloom_core::chat::{Role, Text};
 /// One piece of a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Its role, as far as the prompt tells.
+    /// Its role, as far as the prompt shows.
     pub role: Role,
     /// The speaker, where certain.
     pub name: Option<String>,
@@ -32,11 +32,11 @@ pub struct Part {
     pub key: TextKey,
     /// Whether it is a tool call or its result.
     pub tool: bool,
-    /// Where it stands.
+    /// Its place in the request.
     pub spot: Spot,
 }
 
-/// Where a piece stands in the request.
+/// The place of a piece in the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spot {
     /// The message; 0 in a text prompt.
@@ -95,41 +95,35 @@ pub struct Window {
 
 impl Window {
     /// Cuts a request.
-    pub(super) fn of(request: &Request, speakers: &Speakers, known: &Following<'_>) -> Self {
+    pub(super) fn of(request: &Request, reader: PartReader<'_>) -> Self {
         match &request.body {
-            Body::Messages(messages) => of_messages(messages, speakers, known),
-            Body::Prompt(prompt) => prompt::read(prompt, speakers, known),
+            Body::Messages(messages) => of_messages(messages, reader),
+            Body::Prompt(prompt) => prompt::read(prompt, reader),
         }
     }
 }
 
-impl Part {
-    pub(super) fn new(
-        role: Role,
-        name: Option<&str>,
-        text: &str,
-        spot: Spot,
-        speakers: &Speakers,
-        known: &Following<'_>,
-    ) -> Self {
-        Self::of(role, name, &text.into(), spot, speakers, known)
+/// Reads pieces of a request: who speaks, and what is known already.
+#[derive(Clone, Copy)]
+pub(super) struct PartReader<'a> {
+    pub(super) speakers: &'a Speakers,
+    pub(super) known: &'a Following<'a>,
+}
+
+impl PartReader<'_> {
+    /// A piece of a message.
+    fn part(self, role: Role, name: Option<&str>, text: &str, spot: Spot) -> Part {
+        self.message(role, name, &text.into(), spot)
     }
 
-    /// The same of a whole message, whose text it holds.
-    fn of(
-        role: Role,
-        name: Option<&str>,
-        text: &Text,
-        spot: Spot,
-        speakers: &Speakers,
-        known: &Following<'_>,
-    ) -> Self {
-        let (prefix, words) = speakers.split(text);
+    /// A whole message. The part shares its text.
+    fn message(self, role: Role, name: Option<&str>, text: &Text, spot: Spot) -> Part {
+        let (prefix, words) = self.speakers.split(text);
         let text = text.cut_to(words);
-        Self {
+        Part {
             role,
             name: name.or(prefix).map(|name| name.replace('_', " ")),
-            key: known.key_of(role, &text),
+            key: self.known.key_of(role, &text),
             text,
             tool: false,
             spot,
@@ -152,10 +146,10 @@ pub(super) fn is_example_marker(text: &str) -> bool {
     text.trim().eq_ignore_ascii_case("[example chat]")
 }
 
-fn of_messages(messages: &[WireMessage], speakers: &Speakers, known: &Following<'_>) -> Window {
-    let shape = shape_of(messages, known);
+fn of_messages(messages: &[WireMessage], reader: PartReader<'_>) -> Window {
+    let shape = shape_of(messages, reader.known);
     if let (Shape::Single, Some(message)) = (shape, messages.first()) {
-        return glue::single(message, speakers, known);
+        return glue::single(message, reader);
     }
     let leading = messages.iter().take_while(|m| m.role == Role::System && !m.tool).count();
     let parts = Vec::with_capacity(messages.len() - leading);
@@ -164,69 +158,57 @@ fn of_messages(messages: &[WireMessage], speakers: &Speakers, known: &Following<
         let example = message.name.as_deref().is_some_and(|name| name.starts_with("example_"));
         if index < leading || example || is_start_marker(&message.text) {
             window.examples += usize::from(example);
-            window.add_preamble(message, index, speakers, known);
+            window.add_preamble(message, index, reader);
         } else {
-            window.add_message(message, index, speakers, known);
+            window.add_message(message, index, reader);
         }
     }
     window
 }
 
 impl Window {
-    fn add_preamble(
-        &mut self,
-        message: &WireMessage,
-        index: usize,
-        speakers: &Speakers,
-        known: &Following<'_>,
-    ) {
+    fn add_preamble(&mut self, message: &WireMessage, index: usize, reader: PartReader<'_>) {
         for range in glue::paragraphs(&message.text) {
             let text = &message.text[range.clone()];
             self.examples += usize::from(is_example_marker(text));
             let spot = Spot { message: index, range };
-            self.preamble.push(Part::new(Role::System, None, text, spot, speakers, known));
+            self.preamble.push(reader.part(Role::System, None, text, spot));
         }
     }
 
-    fn add_message(
-        &mut self,
-        message: &WireMessage,
-        index: usize,
-        speakers: &Speakers,
-        known: &Following<'_>,
-    ) {
+    fn add_message(&mut self, message: &WireMessage, index: usize, reader: PartReader<'_>) {
         let name = message.name.as_deref();
-        let told = message.told.as_ref().unwrap_or(&message.text);
+        let story_text = message.story_text.as_ref().unwrap_or(&message.text);
         let whole = Spot { message: index, range: 0..message.text.len() };
         if message.tool {
-            let part = Part::of(message.role, name, &message.text, whole, speakers, known);
+            let part = reader.message(message.role, name, &message.text, whole);
             self.parts.push(Part { tool: true, ..part });
             return;
         }
-        if told.chars().all(char::is_whitespace) {
+        if story_text.chars().all(char::is_whitespace) {
             return;
         }
         let (separator, cut) = match (self.shape, message.role) {
             (Shape::Merged, Role::Assistant) => ("\n\n", Cut::AtNames),
             (Shape::Merged, Role::User) => ("\n\n", Cut::Everywhere),
             (Shape::Merged, Role::System | Role::Tool) => ("\n\n", Cut::Nowhere),
-            // Squashed: a narrator's line may stand under a note.
+            // Squashed: a narrator's line may follow a note.
             (_, Role::System) => ("\n", Cut::Nowhere),
             _ => {
-                self.parts.push(Part::of(message.role, name, told, whole, speakers, known));
+                self.parts.push(reader.message(message.role, name, story_text, whole));
                 return;
             }
         };
-        for range in glue::pieces(&message.text, separator, cut, known) {
+        for range in glue::pieces(&message.text, separator, cut, reader.known) {
             let text = &message.text[range.clone()];
             let spot = Spot { message: index, range };
-            self.parts.push(Part::new(message.role, name, text, spot, speakers, known));
+            self.parts.push(reader.part(message.role, name, text, spot));
         }
     }
 }
 
-/// Roles were merged if a marker, which front ends send as its own message, stands inside
-/// a longer one, or if pieces of a preamble seen before do.
+/// Roles were merged if a marker, which front ends send as its own message, is inside a longer
+/// one, or if pieces of a known preamble are.
 fn shape_of(messages: &[WireMessage], known: &Following<'_>) -> Shape {
     let marked = |message: &WireMessage| {
         let ranges = glue::paragraphs(&message.text);

@@ -135,7 +135,7 @@ fn explicit<'a>(header: &impl Fn(&str) -> Option<&'a str>, own: Option<&Value>) 
 /// The rule for names of chats.
 pub const CHAT_NAMES: &str = "must have 1 to 200 characters, none of which is a control character";
 
-/// Whether a chat can have this name: it is also told in headers and tables.
+/// Whether a chat can have this name: it is also used in headers and tables.
 pub fn is_chat_name(name: &str) -> bool {
     (1..=200).contains(&name.chars().count()) && !name.contains(char::is_control)
 }
@@ -202,7 +202,7 @@ fn message(value: &Value) -> WireMessage {
     Any::<Item>::deserialize(value).map(|item| item.0).unwrap_or_default().message
 }
 
-/// What stands between the text parts of a message.
+/// The separator of the text parts of a message.
 pub const BETWEEN_PARTS: &str = "\n";
 
 /// The text of one part of a message's content; `None` for images and the like.

@@ -10,7 +10,6 @@ use loreloom_core::{
 use loreloom_memory::service::MemoryServices;
 use loreloom_ports::{ChatModel, Clock, Store, StoreError};
 use loreloom_settings::{PlacementMode, StartSettings, WeavingSection};
-use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -31,7 +30,9 @@ use crate::{
     past_turns::PastTurns,
     replays::Replays,
     runtime_settings::{RuntimeSettings, StartParts},
-    turn::{Choosing, LorePlacement, RecentPaths, Recogniser, SentLog, TurnServices, Turns},
+    turn::{
+        Choosing, LorePlacement, RecentPaths, Recogniser, SentLog, TurnQueue, TurnServices, Turns,
+    },
 };
 
 /// The server's shared state. Cloning it is cheap.
@@ -113,6 +114,8 @@ pub struct AppParts {
 pub struct Defaults {
     /// The model's context size, if neither settings nor its server state it.
     pub context: Tokens,
+    /// Whether somebody set that size. Otherwise it is assumed, and no prompt is cut to it.
+    pub context_stated: bool,
     /// The user's name.
     pub user: String,
     /// The character who speaks next.
@@ -124,7 +127,6 @@ pub struct Defaults {
 }
 
 impl Defaults {
-    /// The story context of a chat.
     pub(crate) fn context_of(&self, chat: &ChatId) -> StoryContext {
         let of = |id: &str| self.contexts.get(id).cloned().unwrap_or_default();
         of(chat.as_str()).after(&of("*"))
@@ -136,21 +138,25 @@ impl Defaults {
 pub struct Weaving {
     /// Whether at all.
     pub on: bool,
-    /// The longest a request waits for its lore. Then it goes on without.
+    /// The longest that the engine works for a request. Then it goes on without lore.
     pub deadline: Duration,
+    /// The longest that a request waits in the queue. Then it goes on without lore.
+    pub longest_queued: Duration,
     /// Where lore goes in prompts.
     pub placement: LorePlacement,
-    /// How many turns are decided at once. One that hangs keeps its slot.
-    pub room: Arc<Semaphore>,
+    /// The turns that wait to be decided.
+    pub queue: TurnQueue,
 }
 
 impl Default for Weaving {
     fn default() -> Self {
+        let own = WeavingSection::default();
         Self {
             on: true,
-            deadline: Duration::from_millis(WeavingSection::default().deadline_ms),
+            deadline: Duration::from_millis(own.deadline_ms),
+            longest_queued: Duration::from_secs(own.queue_seconds),
             placement: LorePlacement::default(),
-            room: Arc::new(Semaphore::new(8)),
+            queue: TurnQueue::default(),
         }
     }
 }

@@ -81,7 +81,6 @@ pub(crate) async fn asset(Path(path): Path<String>) -> Response {
     ([(CACHE_CONTROL, kept)], file(&format!("assets/{path}"))).into_response()
 }
 
-/// The icon.
 pub(crate) async fn icon() -> Response {
     file("icon.svg")
 }

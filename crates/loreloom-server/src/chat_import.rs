@@ -69,88 +69,97 @@ pub fn read_archive(bytes: &[u8]) -> Result<Option<Archive>, ChatImportError> {
     }
 }
 
-/// Stores chats as branches of one.
-pub async fn import_chats(
-    store: &dyn StoryStore,
-    tenant: &TenantId,
-    id: &ChatId,
-    chats: &[ImportedChat],
-    add: bool,
-    now: Timestamp,
-) -> Result<ChatCounts, ChatImportError> {
-    if !add && store.chat(tenant, id).await?.is_some() {
-        return Err(ChatImportError::Known { chat: id.clone() });
-    }
-    let first = chats.iter().flat_map(|chat| &chat.messages).next();
-    let title = first.map_or(String::new(), |one| title_of(&one.message.text));
-    store.open_chat(tenant, id, &title, now).await?;
-    let mut counts = ChatCounts::default();
-    let mut tips = Vec::new();
-    for chat in chats {
-        tips.push(store_one(store, tenant, id, chat, now, &mut counts).await?);
-    }
-    // The story is where the first file has it.
-    if let Some(tip) = tips.first() {
-        store.move_tip(tenant, id, *tip, None, now).await?;
-    }
-    counts.messages = store.tree(tenant, id).await?.len();
-    Ok(counts)
+/// The chat that files are imported into.
+#[derive(Clone, Copy)]
+pub struct ChatImport<'a> {
+    /// The store.
+    pub store: &'a dyn StoryStore,
+    /// The tenant of the chat.
+    pub tenant: &'a TenantId,
+    /// The chat.
+    pub chat: &'a ChatId,
+    /// When it is imported.
+    pub now: Timestamp,
 }
 
-/// Stores a file's path, and every version of a message that was not chosen as a branch.
-async fn store_one(
-    store: &dyn StoryStore,
-    tenant: &TenantId,
-    id: &ChatId,
-    chat: &ImportedChat,
-    now: Timestamp,
-    counts: &mut ChatCounts,
-) -> Result<PrefixHash, StoreError> {
-    let mut path = Path::new(id.clone());
-    for one in &chat.messages {
-        if one.message.role == Role::System {
-            counts.left_out += 1;
-            continue;
+impl ChatImport<'_> {
+    /// Stores files as branches of the chat. A chat that exists is only added to if `add` is set.
+    pub async fn run(
+        self,
+        files: &[ImportedChat],
+        add: bool,
+    ) -> Result<ChatCounts, ChatImportError> {
+        let Self { store, tenant, chat, now } = self;
+        if !add && store.chat(tenant, chat).await?.is_some() {
+            return Err(ChatImportError::Known { chat: chat.clone() });
         }
-        for swipe in one.swipes.iter().filter(|swipe| one.message.text != **swipe) {
-            let mut side = path.clone();
-            let mut message = one.message.clone();
-            message.text = swipe.into();
-            side.push(message);
-            store.commit_path(tenant, &side, None, now).await?;
-            counts.branches += 1;
+        let first = files.iter().flat_map(|file| &file.messages).next();
+        let title = first.map_or(String::new(), |one| title_of(&one.message.text));
+        store.open_chat(tenant, chat, &title, now).await?;
+        let mut counts = ChatCounts::default();
+        let mut tips = Vec::new();
+        for file in files {
+            tips.push(self.store_file(file, &mut counts).await?);
         }
-        path.push(one.message.clone());
+        // The chat ends where the first file does.
+        if let Some(tip) = tips.first() {
+            store.move_tip(tenant, chat, *tip, None, now).await?;
+        }
+        counts.messages = store.tree(tenant, chat).await?.len();
+        Ok(counts)
     }
-    let delta = StateDelta::between(&StoryState::default(), &carried_state_by_name(chat));
-    store_state(store, tenant, &path, delta, now, counts).await?;
-    store.commit_path(tenant, &path, None, now).await?;
-    Ok(path.prefix())
-}
 
-/// Stores what a chat carries on, as a turn before its last user message: that way it also
-/// counts if the last reply is asked for again.
-async fn store_state(
-    store: &dyn StoryStore,
-    tenant: &TenantId,
-    path: &Path,
-    delta: StateDelta,
-    now: Timestamp,
-    counts: &mut ChatCounts,
-) -> Result<(), StoreError> {
-    let items = path.items();
-    let last_user = items.iter().rposition(|item| item.message.role == Role::User).unwrap_or(0);
-    let before = items[..last_user].iter().map(|item| item.message.clone());
-    let at = Path::of(path.chat().clone(), before);
-    if delta.is_empty() || counts.states.contains(&at.prefix()) {
-        return Ok(());
+    /// Stores the path of a file, and each unused version of a message as a branch.
+    async fn store_file(
+        self,
+        file: &ImportedChat,
+        counts: &mut ChatCounts,
+    ) -> Result<PrefixHash, StoreError> {
+        let Self { store, tenant, chat, now } = self;
+        let mut path = Path::new(chat.clone());
+        for one in &file.messages {
+            if one.message.role == Role::System {
+                counts.left_out += 1;
+                continue;
+            }
+            for swipe in one.swipes.iter().filter(|swipe| one.message.text != **swipe) {
+                let mut side = path.clone();
+                let mut message = one.message.clone();
+                message.text = swipe.into();
+                side.push(message);
+                store.commit_path(tenant, &side, None, now).await?;
+                counts.branches += 1;
+            }
+            path.push(one.message.clone());
+        }
+        let delta = StateDelta::between(&StoryState::default(), &carried_state_by_name(file));
+        self.store_state(&path, delta, counts).await?;
+        store.commit_path(tenant, &path, None, now).await?;
+        Ok(path.prefix())
     }
-    counts.states.push(at.prefix());
-    counts.effects += delta.sticky.len() + delta.cooldown.len();
-    counts.variables += delta.variables.local.len();
-    let turn = TurnRecord { delta, ..silent_turn(&at, now) };
-    store.commit_turn(tenant, &at, &turn, None).await?;
-    Ok(())
+
+    /// Stores the state that a file carries, as a turn before the last user message: so it also
+    /// counts for another reply to that message.
+    async fn store_state(
+        self,
+        path: &Path,
+        delta: StateDelta,
+        counts: &mut ChatCounts,
+    ) -> Result<(), StoreError> {
+        let items = path.items();
+        let last_user = items.iter().rposition(|item| item.message.role == Role::User).unwrap_or(0);
+        let before = items[..last_user].iter().map(|item| item.message.clone());
+        let at = Path::of(path.chat().clone(), before);
+        if delta.is_empty() || counts.states.contains(&at.prefix()) {
+            return Ok(());
+        }
+        counts.states.push(at.prefix());
+        counts.effects += delta.sticky.len() + delta.cooldown.len();
+        counts.variables += delta.variables.local.len();
+        let turn = TurnRecord { delta, ..silent_turn(&at, self.now) };
+        self.store.commit_turn(self.tenant, &at, &turn, None).await?;
+        Ok(())
+    }
 }
 
 /// The beginning of a text, on one line.

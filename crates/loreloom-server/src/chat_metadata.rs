@@ -1,10 +1,9 @@
-//! What a person makes of a chat without telling on: its name, which of its messages are
-//! hidden, and that it is deleted.
+//! The metadata of a chat: its title, which messages are hidden, and whether it is deleted.
 //!
-//! A chat's tree never changes: a front end goes on telling it, and turns are decided again
-//! from it. What is said about a chat therefore stands on the desk, where every change is a
-//! revision that can be undone. A chat counts as deleted only at the version it was deleted
-//! at: if a front end goes on telling it, it is there again.
+//! The tree of a chat never changes: front ends continue it, and past turns are decided from it
+//! again. So metadata is a document, and every change is a revision that can be undone. A chat
+//! counts as deleted only at the version it was deleted at: if a front end continues it, it is
+//! back.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +12,17 @@ use loreloom_core::{
     ids::{ChatId, MessageId, TenantId},
     units::Timestamp,
 };
-use loreloom_ports::{Change, ChatRecord, Desk, Item, Node, StoreError};
+use loreloom_ports::{Change, ChatRecord, DocumentStore, Item, Node, StoreError};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-/// Names of labels on the desk begin so.
+/// Documents of chat metadata begin with this.
 const CHATS: &str = "chat/";
 
 /// What was said about a chat.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Label {
+pub struct ChatMetadata {
     /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -40,26 +39,26 @@ pub struct Label {
 
 /// What was said about all chats of a tenant.
 #[derive(Clone, Debug, Default)]
-pub struct Labels(FxHashMap<ChatId, Label>);
+pub struct AllChatMetadata(FxHashMap<ChatId, ChatMetadata>);
 
-impl Label {
+impl ChatMetadata {
     /// What is said about one chat.
     pub async fn read(
-        desk: &dyn Desk,
+        documents: &dyn DocumentStore,
         tenant: &TenantId,
         chat: &ChatId,
     ) -> Result<Self, StoreError> {
         let key = key(chat);
-        let items = desk.items(tenant, &key).await?;
+        let items = documents.items(tenant, &key).await?;
         items.iter().find(|item| item.key == key).map_or_else(|| Ok(Self::default()), of)
     }
 
-    /// Says it. Returns the desk's revision, which does not change if nothing is new.
+    /// Stores it. Returns the revision of the documents, which does not change if nothing is new.
     ///
-    /// Fails with [`StoreError::Outdated`] if `seen` is not the desk's revision.
+    /// Fails with [`StoreError::Outdated`] if `seen` is not the last revision.
     pub async fn write(
         &self,
-        desk: &dyn Desk,
+        documents: &dyn DocumentStore,
         (tenant, chat): (&TenantId, &ChatId),
         seen: u64,
         now: Timestamp,
@@ -70,10 +69,10 @@ impl Label {
             rule: "what is said about a chat has a JSON form",
             found: error.to_string(),
         })?;
-        desk.change(tenant, &[Change { key: key(chat), value }], Some(seen), now).await
+        documents.change(tenant, &[Change { key: key(chat), value }], Some(seen), now).await
     }
 
-    /// Whether the chat was deleted and nobody has told it on since.
+    /// Whether the chat was deleted and not continued since.
     pub fn is_deleted(&self, chat: &ChatRecord) -> bool {
         self.deleted.is_some_and(|version| chat.version <= version)
     }
@@ -108,7 +107,7 @@ impl Label {
         }
     }
 
-    /// Names the chat's version together with what is said about it.
+    /// The version of the chat and its metadata.
     pub(crate) fn tag(&self, version: u64) -> String {
         match self.revision {
             0 => version.to_string(),
@@ -117,22 +116,25 @@ impl Label {
     }
 }
 
-impl Labels {
+impl AllChatMetadata {
     /// What is said about all chats.
-    pub async fn read(desk: &dyn Desk, tenant: &TenantId) -> Result<Self, StoreError> {
-        let items = desk.items(tenant, CHATS).await?;
-        let labels = items.iter().map(|item| {
+    pub async fn read(
+        documents: &dyn DocumentStore,
+        tenant: &TenantId,
+    ) -> Result<Self, StoreError> {
+        let items = documents.items(tenant, CHATS).await?;
+        let all = items.iter().map(|item| {
             let chat = item.key.strip_prefix(CHATS).unwrap_or(&item.key);
             Ok((ChatId::from(chat), of(item)?))
         });
-        labels.collect::<Result<_, StoreError>>().map(Self)
+        all.collect::<Result<_, StoreError>>().map(Self)
     }
 
     /// Gives a chat its name. Returns whether it is deleted.
     pub fn apply(&self, chat: &mut ChatRecord) -> bool {
-        let Some(label) = self.0.get(&chat.id) else { return false };
-        label.name(chat);
-        label.is_deleted(chat)
+        let Some(metadata) = self.0.get(&chat.id) else { return false };
+        metadata.name(chat);
+        metadata.is_deleted(chat)
     }
 }
 
@@ -140,12 +142,12 @@ fn key(chat: &ChatId) -> String {
     format!("{CHATS}{chat}")
 }
 
-fn of(item: &Item) -> Result<Label, StoreError> {
-    let label = Label::deserialize(&item.value).map_err(|error| StoreError::Damaged {
+fn of(item: &Item) -> Result<ChatMetadata, StoreError> {
+    let metadata = ChatMetadata::deserialize(&item.value).map_err(|error| StoreError::Damaged {
         what: format!("`{}` on the desk", item.key),
         reason: error.to_string(),
     })?;
-    Ok(Label { revision: item.revision, ..label })
+    Ok(ChatMetadata { revision: item.revision, ..metadata })
 }
 
 #[cfg(test)]
@@ -163,42 +165,45 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_said_about_a_chat_is_kept_and_taken_back() {
-        let (desk, tenant, chat) =
+        let (documents, tenant, chat) =
             (InMemoryStore::default(), TenantId::local(), ChatId::from("inn"));
-        let mut label = Label::read(&desk, &tenant, &chat).await.unwrap();
-        assert_eq!((label.clone(), label.tag(3)), (Label::default(), "3".to_owned()));
-        label.title = Some("The flood".to_owned());
-        label.deleted = Some(3);
-        let revision = label.write(&desk, (&tenant, &chat), 0, Timestamp(2)).await.unwrap();
+        let mut metadata = ChatMetadata::read(&documents, &tenant, &chat).await.unwrap();
+        assert_eq!((metadata.clone(), metadata.tag(3)), (ChatMetadata::default(), "3".to_owned()));
+        metadata.title = Some("The flood".to_owned());
+        metadata.deleted = Some(3);
+        let revision = metadata.write(&documents, (&tenant, &chat), 0, Timestamp(2)).await.unwrap();
         // Another chat's name may begin with this one's.
-        let other = Label::read(&desk, &tenant, &"in".into()).await.unwrap();
-        assert_eq!(other, Label::default());
-        let labels = Labels::read(&desk, &tenant).await.unwrap();
+        let other = ChatMetadata::read(&documents, &tenant, &"in".into()).await.unwrap();
+        assert_eq!(other, ChatMetadata::default());
+        let all = AllChatMetadata::read(&documents, &tenant).await.unwrap();
         for (version, deleted) in [(2, true), (3, true), (4, false)] {
             let mut chat = record(version);
-            assert_eq!(labels.apply(&mut chat), deleted, "{version}");
+            assert_eq!(all.apply(&mut chat), deleted, "{version}");
             assert_eq!(chat.title, "The flood");
         }
-        let read = Label::read(&desk, &tenant, &chat).await.unwrap();
+        let read = ChatMetadata::read(&documents, &tenant, &chat).await.unwrap();
         assert_eq!(read.tag(3), "3.1");
-        let stale = label.write(&desk, (&tenant, &chat), 0, Timestamp(3)).await;
+        let stale = metadata.write(&documents, (&tenant, &chat), 0, Timestamp(3)).await;
         assert!(matches!(stale, Err(StoreError::Outdated { .. })));
-        desk.undo(&tenant, revision, Timestamp(4)).await.unwrap();
-        assert_eq!(Label::read(&desk, &tenant, &chat).await.unwrap(), Label::default());
+        documents.undo(&tenant, revision, Timestamp(4)).await.unwrap();
+        assert_eq!(
+            ChatMetadata::read(&documents, &tenant, &chat).await.unwrap(),
+            ChatMetadata::default()
+        );
     }
 
     #[test]
     fn a_message_is_hidden_and_shown_again() {
-        let mut label = Label::default();
+        let mut metadata = ChatMetadata::default();
         let mut message = Message::new(loreloom_core::chat::Role::User, None, "psst");
         let id = MessageId::default();
-        label.set_hidden(id, false, true);
-        label.show(id, &mut message);
+        metadata.set_hidden(id, false, true);
+        metadata.show(id, &mut message);
         assert!(message.hidden);
-        label.set_hidden(id, false, false);
-        assert_eq!(label, Label::default(), "what is as it was told needs no word");
-        label.set_hidden(id, true, false);
-        label.show(id, &mut message);
+        metadata.set_hidden(id, false, false);
+        assert_eq!(metadata, ChatMetadata::default(), "what is as it was told needs no word");
+        metadata.set_hidden(id, true, false);
+        metadata.show(id, &mut message);
         assert!(!message.hidden);
     }
 }

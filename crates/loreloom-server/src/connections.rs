@@ -74,11 +74,11 @@ pub struct Connection {
     pub prices: Option<Prices>,
     /// How it is tried out.
     pub diagnosis: Arc<dyn Diagnosis>,
-    /// Who is told the keys that front ends send; nobody unless the user asked for it.
+    /// Who gets the keys that front ends send; nobody by default.
     pub holding: Option<Holding>,
     /// What Loreloom's own questions are asked through, if it can be asked any.
     pub questions: Option<Arc<dyn Questions>>,
-    /// Why it cannot be used, if it cannot: every request to it says so.
+    /// Why it cannot be used. Every request to it returns this.
     pub problem: Option<String>,
 }
 
@@ -103,7 +103,7 @@ pub struct Connections {
     /// How many are of the configuration.
     configured: usize,
     routes: Vec<(String, usize)>,
-    /// How many routes are the API's own; they stand first.
+    /// How many routes come from the API; they come first.
     own_routes: usize,
     default: usize,
     sizes: RwLock<Sizes>,
@@ -112,7 +112,7 @@ pub struct Connections {
     started: Arc<Started>,
 }
 
-/// Context sizes that servers told, by connection and model; `None` while one is asked.
+/// Context sizes that servers reported, by connection and model; `None` while one is asked.
 type Sizes = HashMap<(ConnectionId, String), Option<Tokens>>;
 
 /// Connections that cannot be used together.
@@ -144,6 +144,8 @@ pub(crate) struct ModelRoute {
     pub(crate) model: String,
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(crate) context: Tokens,
+    /// Whether a setting or the model's server stated that size.
+    pub(crate) context_stated: bool,
 }
 
 impl Connections {
@@ -329,8 +331,8 @@ impl Connections {
         (self.is_choice() && !is_routed).then_some((connection, model))
     }
 
-    /// Whether a connection that a request names is told the front end's key: that is the
-    /// default connection's, and nobody else's but for one that lives on it.
+    /// Whether a connection that a request names gets the front end's key: only the default
+    /// connection, and others that inherit from it.
     pub(crate) fn is_told_keys(&self, connection: &Connection) -> bool {
         connection.holding.is_some() || connection.name == self.default().name
     }
@@ -342,7 +344,7 @@ impl Connections {
         if leads_there { model.to_owned() } else { format!("{}/{model}", connection.name) }
     }
 
-    /// What a server told of a model; `Err` if it was never asked.
+    /// The context size that a server reported for a model; `Err` if it was never asked.
     pub(crate) fn told(
         &self,
         connection: &ConnectionId,
@@ -352,7 +354,7 @@ impl Connections {
         sizes.get(&(connection.clone(), model.to_owned())).copied().ok_or(())
     }
 
-    /// Remembers what a server told of a model; `false` if there is no room.
+    /// Keeps what a server reported for a model; `false` if there is no room.
     pub(crate) fn tell(
         &self,
         connection: &ConnectionId,

@@ -26,8 +26,8 @@ use crate::{
 /// How often the store is read: other processes may change it too.
 const LOOKS: Duration = Duration::from_millis(500);
 
-/// Which changes of the store were seen, and which of them are taken up. The two differ if a call
-/// was interrupted or the store failed.
+/// Which changes of the store were seen, and which were applied. The two differ if a call was
+/// interrupted or the store failed.
 #[derive(Default)]
 struct Changes {
     seen: AtomicU64,
@@ -70,7 +70,7 @@ impl DocumentSync {
         }
     }
 
-    /// Takes up changes of the store, and tells watchers.
+    /// Applies changes of the store, and notifies watchers.
     pub(crate) async fn take_up(&self) -> Result<(), LoreServiceError> {
         if self.lore.refresh(self.store.as_ref(), &self.tenant).await? {
             self.changes.seen.fetch_add(1, Ordering::AcqRel);
@@ -88,11 +88,11 @@ impl DocumentSync {
         self.take_up_vaults().await?;
         let revision = self.store.revision(&self.tenant).await?;
         if changes.done.fetch_max(seen, Ordering::AcqRel) >= seen {
-            // Another call was quicker and has told watchers.
+            // Another call was faster and has notified watchers.
             return Ok(());
         }
         let version = self.lore.current().library().version().to_string();
-        self.announcements.tell(Happened::Desk { revision });
+        self.announcements.tell(Happened::Documents { revision });
         self.announcements.tell(Happened::Lore { version });
         Ok(())
     }

@@ -1,10 +1,9 @@
-//! Entries that go from one book to another.
+//! Moves entries from one book to another.
 //!
-//! What an entry means goes as it is: a book here can hold what the file it came from has no
-//! word for. What its own file said besides crosses as it does when a whole book is written
-//! in the other format: into `extensions` where there is such a place, so that it is found
-//! again on the way back. What a file of the other format could not say is told, and stays
-//! here until the book is written as such a file.
+//! An entry keeps its whole meaning: a book in the store can hold more than its file format.
+//! Fields of its old file are converted as in an export to the other format: into `extensions` if
+//! there are any, so that they come back on the way back. What a file of the other format cannot
+//! store is reported; it is lost only when the book is written as such a file.
 
 use loreloom_core::{
     book::{Book, Entry, Folder},

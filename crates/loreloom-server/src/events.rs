@@ -1,12 +1,12 @@
-//! What happens, for those who watch.
+//! Events for watchers of the API.
 //!
-//! An event says what changed and to which version, never the thing itself: whoever wants to
-//! know asks. The last ones are kept, so that a watcher who lost the line goes on where it
-//! was; one who was away too long is told that there is a gap.
+//! An event names what changed and its version, never the content: whoever needs it asks. The last
+//! events are kept, so that a watcher that lost its connection can continue; one that was away too
+//! long gets a gap event.
 //!
-//! Numbers begin at the time the server was started, a thousand to the millisecond: more than
-//! are ever told. A number from before a restart is therefore below all that came since, and
-//! its watcher hears of the gap. They stay exact in a browser's numbers until the year 2255.
+//! Ids begin at the start time of the server, a thousand for each millisecond: more than are ever
+//! sent. So an id from before a restart is lower than all later ones, and its watcher gets a gap.
+//! They stay exact in JavaScript until the year 2255.
 
 use std::{
     collections::VecDeque,
@@ -52,7 +52,8 @@ pub(crate) enum Happened {
         reason: String,
     },
     /// Books, rules or settings changed.
-    Desk {
+    #[serde(rename = "desk")]
+    Documents {
         /// The revision now.
         revision: u64,
     },
@@ -70,7 +71,7 @@ pub(crate) enum Happened {
     Job {
         /// The job.
         job: u64,
-        /// How it stands.
+        /// Its state.
         state: String,
     },
     /// A replay went on.
@@ -81,7 +82,7 @@ pub(crate) enum Happened {
         done: usize,
         /// Chats in all.
         total: usize,
-        /// How it stands.
+        /// Its state.
         state: String,
     },
     /// Events were missed: read everything again.
@@ -89,7 +90,7 @@ pub(crate) enum Happened {
 }
 
 impl Happened {
-    /// The event that watchers are told of a notice, if they are.
+    /// The event for a notice, if it has one.
     pub(crate) fn noticed(notice: &notices::Happened) -> Option<Self> {
         use notices::Happened as Notice;
         Some(match notice {
@@ -196,8 +197,8 @@ impl Events {
     pub(crate) fn watch(&self, tenant: &TenantId, after: Option<u64>) -> Watching {
         let ring = self.ring();
         let oldest = ring.kept.front().map_or(ring.next, |(_, event)| event.id);
-        // What was told before a restart is not kept, and a number above all others is from a
-        // server whose clock was ahead.
+        // Events from before a restart are not kept. An id above all others is from a server whose
+        // clock was ahead.
         if after.is_some_and(|after| after > ring.newest() || after + 1 < oldest) {
             return Watching::beyond_a_gap(&ring, self);
         }
@@ -233,15 +234,15 @@ mod tests {
     fn a_watcher_goes_on_where_it_was_and_hears_of_a_gap() {
         let events = Events::default();
         for _ in 0..3 {
-            events.tell(&TenantId::local(), Happened::Desk { revision: 1 });
-            events.tell(&"other".into(), Happened::Desk { revision: 1 });
+            events.tell(&TenantId::local(), Happened::Documents { revision: 1 });
+            events.tell(&"other".into(), Happened::Documents { revision: 1 });
         }
         assert_eq!(missed(&events, 0), [1, 3, 5]);
         assert_eq!(missed(&events, 3), [5]);
         assert_eq!(missed(&events, 6), Vec::<u64>::new());
         assert_eq!(missed(&events, 99), [0], "from before a restart");
         for revision in 0..KEPT as u64 {
-            events.tell(&TenantId::local(), Happened::Desk { revision });
+            events.tell(&TenantId::local(), Happened::Documents { revision });
         }
         assert_eq!(missed(&events, 2), [0]);
         assert_eq!(missed(&events, 6).len(), KEPT);
@@ -252,13 +253,13 @@ mod tests {
         let (events, tenant) = (Events::since(Timestamp(5)), TenantId::local());
         let mut watching = events.watch(&tenant, None);
         for revision in 0..=KEPT as u64 {
-            events.tell(&tenant, Happened::Desk { revision });
+            events.tell(&tenant, Happened::Documents { revision });
         }
         let gap = watching.next(&events, &tenant).await;
         assert_eq!(gap, Some(ApiEvent { id: 6025, what: Happened::Gap }));
-        events.tell(&tenant, Happened::Desk { revision: 9 });
+        events.tell(&tenant, Happened::Documents { revision: 9 });
         let next = watching.next(&events, &tenant).await;
-        assert_eq!(next, Some(ApiEvent { id: 6026, what: Happened::Desk { revision: 9 } }));
+        assert_eq!(next, Some(ApiEvent { id: 6026, what: Happened::Documents { revision: 9 } }));
         assert_eq!(missed(&events, 6025), [6026], "where the gap was is a place to go on from");
     }
 
@@ -268,7 +269,7 @@ mod tests {
         let after = Events::since(Timestamp(1_001));
         for events in [&before, &after] {
             for _ in 0..9 {
-                events.tell(&TenantId::local(), Happened::Desk { revision: 1 });
+                events.tell(&TenantId::local(), Happened::Documents { revision: 1 });
             }
         }
         assert_eq!(before.last(), 1_000_009);

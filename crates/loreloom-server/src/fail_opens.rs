@@ -19,7 +19,7 @@ const KEPT: usize = 1_000;
 /// The most characters that are kept of a path or a reason.
 const LONGEST: usize = 500;
 
-/// A request that went on as it came.
+/// A request that was sent on unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct FailOpen {
     /// When, in milliseconds since 1970.

@@ -1,9 +1,9 @@
-//! Features that ask a model, kept in step with what is set.
+//! Switches the features that ask a model when settings change.
 //!
-//! Whoever asks keeps the model it began with, and whoever comes next asks the newer one. The
-//! embedder is exchanged in the background: all lore is embedded anew with it, and until that
-//! is done entries are found with the one before. What was set through the API and cannot be
-//! used stops nobody: the stories go on without it, and it is told where it was set.
+//! A running question keeps its model; the next one uses the new model. A new embedder embeds all
+//! lore in the background, and until then entries are found with the old one. A setting from the
+//! API that cannot be used stops nothing: stories go on without the feature, and the settings show
+//! the error.
 
 use std::{
     sync::{Arc, PoisonError, RwLock},
@@ -45,7 +45,7 @@ impl Default for Started {
     }
 }
 
-/// The features as they were taken up last.
+/// The features as applied last.
 #[derive(Default)]
 pub(crate) struct LiveFeatures {
     taken: RwLock<Vec<(Feature, SwitchedFeature)>>,
@@ -55,7 +55,7 @@ pub(crate) struct LiveFeatures {
     exchanging: Mutex<()>,
 }
 
-/// What was taken up for a feature, and what came of it.
+/// What was applied for a feature, and the result.
 #[derive(Clone)]
 struct SwitchedFeature {
     wanted: FeatureTarget,
@@ -68,7 +68,7 @@ struct FeatureTarget {
     choice: Option<FeatureChoice>,
     /// Its connection, if there is one.
     connection: Option<Arc<Connection>>,
-    /// Whether the configuration says so, and not the API.
+    /// Whether it comes from the configuration, not from the API.
     configured: bool,
 }
 
@@ -89,18 +89,18 @@ impl FeatureTarget {
 enum FeatureOutcome {
     /// It works, or nothing is asked.
     Works,
-    /// It is being taken up; meanwhile this works.
+    /// It is being applied; meanwhile this works.
     Pending(Option<FeatureChoice>),
     /// It does not work, for this reason.
     Fails(String),
 }
 
-/// What people are told of features.
+/// The state of the features, for people.
 #[derive(Debug, Default)]
 pub(crate) struct FeaturesNow {
     /// What works.
     pub(crate) working: Features,
-    /// What is being taken up.
+    /// What is being applied.
     pub(crate) pending: Vec<&'static str>,
     /// Why others do not work.
     pub(crate) problems: Vec<String>,
@@ -128,7 +128,7 @@ impl LiveFeatures {
         taken.iter().any(|(_, taken)| matches!(taken.outcome, FeatureOutcome::Pending(_)))
     }
 
-    /// Waits until nothing is being taken up.
+    /// Waits until nothing is being applied.
     async fn settled(&self) {
         let mut changed = self.changed.subscribe();
         // The other end is here, too.
@@ -156,12 +156,12 @@ pub(crate) struct FeatureSwitch {
 }
 
 impl FeatureSwitch {
-    /// Waits until nothing is being taken up.
+    /// Waits until nothing is being applied.
     pub(crate) async fn settled(&self) {
         self.state.settled().await;
     }
 
-    /// What is to be told of features, with what is set through the API.
+    /// The state of the features, with what the API set.
     pub(crate) fn now(&self, set: &Features) -> FeaturesNow {
         let mut now = FeaturesNow::default();
         let writer = set.writer.as_ref().or(self.configured.start().configured.writer.as_ref());

@@ -6,7 +6,7 @@ use loreloom_core::ids::ConnectionId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What asks a model. Its name is the field of [`Features`], and what people are told.
+/// A feature that asks a model. Its name is the field of [`Features`], and is shown to people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
     /// Tells the story.

@@ -1,6 +1,6 @@
 //! Figures of the running server. A restart forgets them.
 
-use crate::{fail_opens::FailOpens, metrics::Metrics, timings::Timings};
+use crate::{fail_opens::FailOpens, metrics::Metrics, timings::Timings, turn::RepeatedWarnings};
 
 /// Figures of the running server.
 #[derive(Default)]
@@ -8,4 +8,5 @@ pub(crate) struct Figures {
     pub(crate) metrics: Metrics,
     pub(crate) timings: Timings,
     pub(crate) fail_opens: FailOpens,
+    pub(crate) repeated: RepeatedWarnings,
 }

@@ -1,9 +1,9 @@
-//! How often the keys of an entry are found in the stored chats.
+//! How often the keys of an entry occur in the stored chats.
 //!
-//! Messages are looked at one by one, each as if it were all that was said, with the same
-//! probes as `preview` makes: the engine's own answer, and no second matcher. A message that
-//! stands on several branches counts once. The work is bounded by the text that is looked at,
-//! newest chats first, and not by time, so that the same chats give the same answer.
+//! Each message is scanned alone, with the same probes as `preview`: the answer comes from the
+//! engine, not from a second matcher. A message on several branches counts once. The work is
+//! limited by the amount of text, newest chats first, not by time, so that the same chats give the
+//! same answer.
 
 use loreloom_core::{
     book::Entry,

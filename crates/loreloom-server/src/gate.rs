@@ -207,7 +207,7 @@ impl Pass {
         }
     }
 
-    /// What tells whose it is from others', and says nothing else.
+    /// An id that separates its owner from others and reveals nothing else.
     pub(crate) fn whose(&self) -> &str {
         match self {
             Self::Open => "",

@@ -1,8 +1,8 @@
-//! How lore hangs together: links and rules between notes, texts that name another entry's
-//! key, entries that fire at the same turns, and the people and things that memory knows.
+//! The graph of lore: links and rules between notes, texts that mention another entry's key,
+//! entries that fire at the same turns, and the entities of memory.
 //!
-//! The graph is made anew for each question: scanning all texts for all plain keys is one
-//! pass over an automaton, and nothing of it has to be kept in step with the books.
+//! Every request builds it: one pass finds all plain keys in all texts, and nothing must be kept
+//! in step with the books.
 
 mod communities;
 mod picture;
@@ -93,9 +93,9 @@ pub(crate) struct GraphNode {
     /// The id of the best tied node of its community: those that are tied among themselves
     /// more than to others.
     pub(crate) community: String,
-    /// Where it stands in the picture, to the right of the middle. Nodes are about 60 apart.
+    /// Its position to the right of the centre. Nodes are about 60 apart.
     pub(crate) x: i32,
-    /// Where it stands in the picture, below the middle.
+    /// Its position below the centre.
     pub(crate) y: i32,
 }
 

@@ -1,8 +1,8 @@
-//! Who may ask: keys, each with what it may do and whose data it sees.
+//! Keys of the API, each with its scopes and its tenant.
 //!
-//! A key is random and long, so its plain SHA-256 is kept and nothing else: whoever reads the
-//! store cannot use it. Keys lie on a desk of their own, under a tenant that nobody can be, so
-//! that undoing a change of books never brings a revoked key back.
+//! A key is long and random, so only its plain SHA-256 is stored: whoever reads the store cannot
+//! use it. Keys are documents of a tenant of their own, so that undoing a change of books never
+//! restores a revoked key.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -15,7 +15,7 @@ use std::{
 };
 
 use loreloom_core::{ids::TenantId, units::Timestamp};
-use loreloom_ports::{Change, Desk, Item, StoreError};
+use loreloom_ports::{Change, DocumentStore, Item, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
@@ -25,7 +25,7 @@ use utoipa::ToSchema;
 pub(crate) const PREFIX: &str = "ll_";
 /// The tenant that keys are kept under. Tenants' own names have no colon.
 const KEEPER: &str = "loreloom:keys";
-/// Names of keys on the desk begin so.
+/// Documents of keys begin with this.
 const KEYS: &str = "key/";
 
 /// What a key allows.
@@ -138,17 +138,17 @@ pub enum KeyError {
 #[derive(Clone, Copy)]
 pub struct KeyCabinet<'a> {
     /// Where they are.
-    pub desk: &'a dyn Desk,
+    pub documents: &'a dyn DocumentStore,
 }
 
 impl KeyCabinet<'_> {
     /// All keys, by id.
     pub async fn list(&self) -> Result<Vec<KeyRecord>, StoreError> {
-        let items = self.desk.items(&keeper(), KEYS).await?;
+        let items = self.documents.items(&keeper(), KEYS).await?;
         items.iter().map(read).collect()
     }
 
-    /// Makes a key from random bytes. The key is returned and nowhere kept.
+    /// Creates a key from random bytes. The key is returned and not stored.
     pub async fn add(
         &self,
         name: &str,
@@ -169,17 +169,17 @@ impl KeyCabinet<'_> {
             found: error.to_string(),
         })?;
         let change = Change { key: format!("{KEYS}{}", record.id()), value: Some(value) };
-        self.desk.change(&keeper(), &[change], None, now).await?;
+        self.documents.change(&keeper(), &[change], None, now).await?;
         Ok((key, record))
     }
 
-    /// Takes a key away. Servers that run notice within a second.
+    /// Revokes a key. Running servers notice within a second.
     pub async fn revoke(&self, id: &str, now: Timestamp) -> Result<KeyRecord, KeyError> {
         self.revoke_one(id, |_record| true, false, now).await
     }
 
-    /// Takes one of the keys away that are `seen`; with `keeps_last` not the last of its
-    /// tenant that may administer.
+    /// Revokes a key that `seen` accepts; with `keeps_last`, not the tenant's last key that may
+    /// administer.
     pub(crate) async fn revoke_one(
         &self,
         id: &str,
@@ -188,7 +188,7 @@ impl KeyCabinet<'_> {
         now: Timestamp,
     ) -> Result<KeyRecord, KeyError> {
         loop {
-            let revision = self.desk.revision(&keeper()).await?;
+            let revision = self.documents.revision(&keeper()).await?;
             let all = self.list().await?;
             let found = all.iter().find(|record| record.id() == id && seen(record));
             let record = found.ok_or_else(|| KeyError::NoKey { id: id.to_owned() })?;
@@ -204,7 +204,7 @@ impl KeyCabinet<'_> {
             }
             let change = Change { key: format!("{KEYS}{id}"), value: None };
             // Two who revoke at once must not each take the other's for the last.
-            match self.desk.change(&keeper(), &[change], Some(revision), now).await {
+            match self.documents.change(&keeper(), &[change], Some(revision), now).await {
                 Err(StoreError::Outdated { .. }) => {}
                 changed => return changed.map(|_revision| record.clone()).map_err(Into::into),
             }
@@ -216,7 +216,7 @@ impl KeyCabinet<'_> {
 #[derive(Default)]
 pub struct Keys {
     by_hash: RwLock<HashMap<String, Arc<KeyRecord>>>,
-    /// The desk's revision they are of, and one more, so that 0 is none.
+    /// Their revision of the documents plus one, so that 0 means none.
     revision: AtomicU64,
     /// One at a time takes them up: a slower one must not bring a revoked key back.
     changing: Mutex<()>,
@@ -224,13 +224,13 @@ pub struct Keys {
 
 impl Keys {
     /// Takes up what changed.
-    pub async fn refresh(&self, desk: &dyn Desk) -> Result<(), StoreError> {
+    pub async fn refresh(&self, documents: &dyn DocumentStore) -> Result<(), StoreError> {
         let _one_at_a_time = self.changing.lock().await;
-        let revision = desk.revision(&keeper()).await?.saturating_add(1);
+        let revision = documents.revision(&keeper()).await?.saturating_add(1);
         if self.revision.load(Ordering::Acquire) == revision {
             return Ok(());
         }
-        let records = KeyCabinet { desk }.list().await?;
+        let records = KeyCabinet { documents }.list().await?;
         let records = records.into_iter().map(|record| (record.hash.clone(), Arc::new(record)));
         let records = records.collect();
         *self.by_hash.write().unwrap_or_else(PoisonError::into_inner) = records;
@@ -293,7 +293,7 @@ mod tests {
     #[tokio::test]
     async fn a_key_is_made_known_and_revoked_and_the_store_never_has_it() {
         let store = InMemoryStore::default();
-        let cabinet = KeyCabinet { desk: &store };
+        let cabinet = KeyCabinet { documents: &store };
         let scopes = BTreeSet::from([Scope::Proxy]);
         let made = cabinet.add("phone", &"ann".into(), scopes, [7; 32], Timestamp(1)).await;
         let (key, record) = made.unwrap();
@@ -320,7 +320,7 @@ mod tests {
     #[tokio::test]
     async fn nobody_can_be_the_keeper_of_keys() {
         let store = InMemoryStore::default();
-        let cabinet = KeyCabinet { desk: &store };
+        let cabinet = KeyCabinet { documents: &store };
         for name in [KEEPER, "", "a b", "a/b", "ä"] {
             let scopes = BTreeSet::from([Scope::Read]);
             let made = cabinet.add("", &name.into(), scopes, [0; 32], Timestamp(1)).await;

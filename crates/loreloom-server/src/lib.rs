@@ -58,8 +58,8 @@ mod vaults;
 pub use self::{
     api::document as api_document,
     app::{App, AppParts, Defaults, Services, Weaving},
-    chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
-    chat_metadata::{Label, Labels},
+    chat_import::{ChatCounts, ChatImport, ChatImportError, read_archive},
+    chat_metadata::{AllChatMetadata, ChatMetadata},
     connection_settings::{
         ConnectionKind, ConnectionSettings, KeySource, Prices, ServerUrl, SettingsError,
         TokenizerSetting,
@@ -85,6 +85,6 @@ pub use self::{
     serve::serve,
     state_edits::StateEdit,
     stored_books::{Contents, Maker, Shelved, StoredBook, StoredBooks, StoredBooksError},
-    turn::{Choosing, LorePlacement},
+    turn::{Choosing, LorePlacement, TurnQueue},
     vaults::{OpenVault, RegisteredVault, VaultKeeper, VaultRefusal},
 };

@@ -17,7 +17,7 @@ use loreloom_core::{
     explain::{Case, Fix, explain},
     ids::{EntryId, TenantId},
     library::{ActiveEntries, Attachment, Binding, Cast, Library, LibrarySource, Volume},
-    report::Verdict,
+    report::{KeyCost, Verdict, Warning},
     rules::Rules,
     state::StoryState,
     tokens::TokenCounter,
@@ -34,14 +34,16 @@ pub struct Lore {
     library: Library,
     /// Entries that are found by meaning.
     vectors: LoreVectors,
-    /// What they are found with: only vectors of one model can be compared.
+    /// Finds them: only vectors of one model can be compared.
     finder: Option<Arc<EntryFinder>>,
-    /// Whom each book of the source follows.
+    /// What each book of the source is attached to.
     bindings: Vec<Vec<Binding>>,
     active_sets: Mutex<FxHashMap<Vec<Attachment>, Arc<ActiveEntries>>>,
     caches: [Mutex<TurnCache>; CACHES],
     /// Whether the store has these books and rules.
     kept: AtomicBool,
+    /// Keys that were too slow in a turn. They are not tried again with this library.
+    suspended: Mutex<Vec<String>>,
 }
 
 /// Caches of what was found in texts: a chat keeps to one of them, so that chats rarely wait
@@ -63,7 +65,7 @@ pub enum LoreError {
 }
 
 impl Lore {
-    /// Compiles books, each with whom it follows.
+    /// Compiles books, each with what it is attached to.
     pub fn new(
         books: impl IntoIterator<Item = (Volume, Vec<Binding>)>,
         rules: Rules,
@@ -94,6 +96,7 @@ impl Lore {
             active_sets: Mutex::default(),
             caches: Default::default(),
             kept: AtomicBool::new(false),
+            suspended: Mutex::default(),
             source,
         })
     }
@@ -183,7 +186,7 @@ impl Lore {
         &self.source
     }
 
-    /// The books in order, each with whom it follows.
+    /// The books in order, each with what it is attached to.
     pub(crate) fn volumes(&self) -> impl Iterator<Item = (&Volume, &[Binding])> {
         self.source.volumes.iter().zip(self.bindings.iter().map(Vec::as_slice))
     }
@@ -232,18 +235,17 @@ impl Lore {
         counter: &dyn TokenCounter,
     ) -> Decision {
         let active = self.active_entries(&turn.cast());
-        self.with(turn, counter, |instruments| {
-            engine::decide(
-                &EngineInput {
-                    library: &self.library,
-                    active: &active,
-                    turn,
-                    state,
-                    rules: self.rules(),
-                },
-                instruments,
-            )
-        })
+        let input = self.input(&active, turn, state);
+        self.with(turn, counter, |instruments| engine::decide(&input, instruments))
+    }
+
+    fn input<'a>(
+        &'a self,
+        active: &'a ActiveEntries,
+        turn: &'a Turn<'a>,
+        state: &'a StoryState,
+    ) -> EngineInput<'a> {
+        EngineInput { library: &self.library, active, turn, state, rules: self.rules() }
     }
 
     /// Decides a turn with a cache of its own, which `prepare` sees first.
@@ -259,16 +261,27 @@ impl Lore {
         let mut cache = TurnCache::default();
         prepare(&mut cache);
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
-        engine::decide(
-            &EngineInput {
-                library: &self.library,
-                active: &active,
-                turn,
-                state,
-                rules: self.rules(),
-            },
-            &mut instruments,
-        )
+        engine::decide(&self.input(&active, turn, state), &mut instruments)
+    }
+
+    /// The keys that are suspended.
+    pub(crate) fn suspended_keys(&self) -> Vec<String> {
+        lock(&self.suspended).clone()
+    }
+
+    /// Suspends the keys that were too slow in a turn.
+    pub(crate) fn suspend_slow_keys(&self, warnings: &[Warning]) {
+        for warning in warnings {
+            let Warning::KeyTooSlow { key, cost: KeyCost::TooManySteps, entry } = warning else {
+                continue;
+            };
+            let mut suspended = lock(&self.suspended);
+            if !suspended.contains(key) {
+                tracing::warn!(%key, %entry, "a key is suspended: it takes too many steps");
+                suspended.push(key.clone());
+                suspended.sort_unstable();
+            }
+        }
     }
 
     /// The first step of a turn, before a selecting model is asked.
@@ -281,9 +294,8 @@ impl Lore {
         if self.library.vault().is_none() {
             return PreparedTurn::default();
         }
-        let active = &*self.active_entries(&turn.cast());
-        let (library, rules) = (&self.library, self.rules());
-        let input = EngineInput { library, active, turn, state, rules };
+        let active = self.active_entries(&turn.cast());
+        let input = self.input(&active, turn, state);
         self.with(turn, counter, |instruments| engine::prepare(&input, instruments))
     }
 
@@ -295,9 +307,8 @@ impl Lore {
         state: &StoryState,
         counter: &dyn TokenCounter,
     ) -> Decision {
-        let active = &*self.active_entries(&turn.cast());
-        let (library, rules) = (&self.library, self.rules());
-        let input = EngineInput { library, active, turn, state, rules };
+        let active = self.active_entries(&turn.cast());
+        let input = self.input(&active, turn, state);
         self.with(turn, counter, |instruments| engine::finish(prepared, &input, instruments))
     }
 
@@ -309,14 +320,9 @@ impl Lore {
         state: &StoryState,
         counter: &dyn TokenCounter,
     ) -> Vec<Verdict> {
-        let (library, active) = (&self.library, self.active_entries(&turn.cast()));
-        self.with(turn, counter, |instruments| {
-            engine::verdicts(
-                &woven.report,
-                &EngineInput { library, active: &active, turn, state, rules: self.rules() },
-                instruments,
-            )
-        })
+        let active = self.active_entries(&turn.cast());
+        let input = self.input(&active, turn, state);
+        self.with(turn, counter, |instruments| engine::verdicts(&woven.report, &input, instruments))
     }
 
     /// The smallest change that would have made an entry fire.

@@ -16,7 +16,7 @@ use loreloom_core::{
     library::{Binding, Volume},
     place::Provenance,
 };
-use loreloom_ports::{Desk, EmbedError, Embedder, StoreError};
+use loreloom_ports::{DocumentStore, EmbedError, Embedder, StoreError};
 use loreloom_settings::{SettingError, StartSettings};
 use rustc_hash::FxHashMap;
 use tokio::sync::{Mutex, watch};
@@ -29,7 +29,7 @@ use crate::{
 
 /// Books, notes and rules, and the lore compiled from them.
 pub struct LoreService {
-    /// Books that were named at start; they stand before those of the bookcase.
+    /// Books from the command line; they come before stored books.
     mounted: Vec<(Volume, Vec<Binding>)>,
     /// The settings of the start, which have the rules. What is stored stands over them.
     started: StartSettings,
@@ -202,14 +202,14 @@ impl LoreService {
     /// Takes up what changed in the bookcase. Returns whether something did.
     pub async fn refresh(
         &self,
-        desk: &dyn Desk,
+        documents: &dyn DocumentStore,
         tenant: &TenantId,
     ) -> Result<bool, LoreServiceError> {
         let mut sources = self.changing.lock().await;
-        if desk.revision(tenant).await? == sources.contents.revision {
+        if documents.revision(tenant).await? == sources.contents.revision {
             return Ok(false);
         }
-        let case = StoredBooks { desk, tenant };
+        let case = StoredBooks { documents, tenant };
         let contents = case.contents().await?;
         let mut books = FxHashMap::default();
         for standing in &contents.books {
@@ -314,38 +314,38 @@ mod tests {
         (Volume::world_info(Arc::new(book)), vec![Binding::Everywhere])
     }
 
-    fn ids(stacks: &LoreService) -> Vec<String> {
-        stacks.current().library().books().iter().map(|book| book.id.to_string()).collect()
+    fn ids(service: &LoreService) -> Vec<String> {
+        service.current().library().books().iter().map(|book| book.id.to_string()).collect()
     }
 
     #[tokio::test]
     async fn the_bookcase_is_taken_up_and_a_turn_keeps_the_lore_it_began_with() {
-        let (desk, tenant) = (InMemoryStore::default(), TenantId::local());
-        let stacks = LoreService::new([book("named")], Rules::default(), None).unwrap();
-        assert!(!stacks.refresh(&desk, &tenant).await.unwrap());
-        let begun = stacks.current();
-        let case = StoredBooks { desk: &desk, tenant: &tenant };
+        let (documents, tenant) = (InMemoryStore::default(), TenantId::local());
+        let service = LoreService::new([book("named")], Rules::default(), None).unwrap();
+        assert!(!service.refresh(&documents, &tenant).await.unwrap());
+        let begun = service.current();
+        let case = StoredBooks { documents: &documents, tenant: &tenant };
         let both = vec![book("kept"), book("named")];
         let revision = case.put(both, Maker::Hand, None, Timestamp(1)).await.unwrap();
-        assert!(stacks.refresh(&desk, &tenant).await.unwrap());
-        assert_eq!(ids(&stacks), ["named", "kept"], "a named book stands before its namesake");
+        assert!(service.refresh(&documents, &tenant).await.unwrap());
+        assert_eq!(ids(&service), ["named", "kept"], "a named book stands before its namesake");
         assert_eq!(begun.library().books().len(), 1);
-        desk.undo(&tenant, revision, Timestamp(2)).await.unwrap();
-        assert!(stacks.refresh(&desk, &tenant).await.unwrap());
-        assert_eq!(ids(&stacks), ["named"]);
+        documents.undo(&tenant, revision, Timestamp(2)).await.unwrap();
+        assert!(service.refresh(&documents, &tenant).await.unwrap());
+        assert_eq!(ids(&service), ["named"]);
     }
 
     #[tokio::test]
     async fn notes_come_and_go() {
-        let stacks = LoreService::new([], Rules::default(), None).unwrap();
+        let service = LoreService::new([], Rules::default(), None).unwrap();
         let note = Note::new("", "Bell.md", "Bell");
-        stacks.set_notes(vec![Arc::new(note)]).await.unwrap();
+        service.set_notes(vec![Arc::new(note)]).await.unwrap();
         assert_eq!(
-            stacks.current().library().vault().map(loreloom_core::dialects::vault::Vault::len),
+            service.current().library().vault().map(loreloom_core::dialects::vault::Vault::len),
             Some(1)
         );
-        stacks.set_notes(Vec::new()).await.unwrap();
-        assert!(stacks.current().library().vault().is_none());
+        service.set_notes(Vec::new()).await.unwrap();
+        assert!(service.current().library().vault().is_none());
     }
 
     /// Writes down what it is asked.
@@ -383,32 +383,32 @@ mod tests {
         let make = |name| Arc::new(Listening(name, std::sync::Mutex::default()));
         let (first, second) = (make("first"), make("second"));
         let own: Arc<dyn Embedder> = first.clone();
-        let stacks = LoreService::new([meant("bells")], Rules::default(), Some(own)).unwrap();
-        stacks.prepare().await.unwrap();
+        let service = LoreService::new([meant("bells")], Rules::default(), Some(own)).unwrap();
+        service.prepare().await.unwrap();
         assert_eq!(heard(&first), ["about bells"]);
-        let guest = stacks.for_another().unwrap();
-        let (desk, tenant) = (InMemoryStore::default(), TenantId::from("guest"));
-        let case = StoredBooks { desk: &desk, tenant: &tenant };
+        let guest = service.for_another().unwrap();
+        let (documents, tenant) = (InMemoryStore::default(), TenantId::from("guest"));
+        let case = StoredBooks { documents: &documents, tenant: &tenant };
         case.put(vec![meant("boats")], Maker::Hand, None, Timestamp(1)).await.unwrap();
-        guest.refresh(&desk, &tenant).await.unwrap();
+        guest.refresh(&documents, &tenant).await.unwrap();
         assert_eq!(heard(&first), ["about boats"]);
 
-        let begun = stacks.current();
+        let begun = service.current();
         let embedder: Arc<dyn Embedder> = second.clone();
-        stacks.find_with(EntryFinder { embedder, patience: None }).await.unwrap();
+        service.find_with(EntryFinder { embedder, patience: None }).await.unwrap();
         assert_eq!(heard(&second), ["about bells"]);
         let mut said = Transcript::default();
         said.add(&Message::new(Role::User, None::<&str>, "bells?"));
         begun.near(&said).await.unwrap();
         assert_eq!(heard(&first).len(), 1, "a turn that began before compares what it can");
-        stacks.current().near(&said).await.unwrap();
+        service.current().near(&said).await.unwrap();
         assert_eq!((heard(&first).len(), heard(&second).len()), (0, 1));
 
         for _ in 0..2 {
             guest.find_alike().await.unwrap();
         }
         assert_eq!(heard(&second), ["about boats"], "once");
-        stacks.find_with_own().await.unwrap();
+        service.find_with_own().await.unwrap();
         guest.find_alike().await.unwrap();
         assert_eq!(heard(&first), ["about bells", "about boats"]);
     }

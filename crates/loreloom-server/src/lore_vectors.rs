@@ -28,7 +28,7 @@ pub struct LoreVectors {
     vectors: Vec<Vector>,
 }
 
-/// Entries told beyond those that may fire, so that a report can say how near they were.
+/// Entries beyond those that may fire, so that a report can show how near they were.
 const NEAR_MISSES: usize = 8;
 
 impl LoreVectors {
@@ -85,9 +85,9 @@ impl LoreVectors {
         self.entries.len()
     }
 
-    /// The entries nearest to the newest messages, nearest first: what a turn takes as
-    /// [`TurnInput::near`](loreloom_core::turn::TurnInput::near). Entries of card books, which know no
-    /// threshold, are told only above it.
+    /// The entries nearest to the newest messages, nearest first, for
+    /// [`TurnInput::near`](loreloom_core::turn::TurnInput::near). Entries of card books have no
+    /// threshold of their own, so only those above the common one are included.
     pub async fn near(
         &self,
         library: &Library,

@@ -11,11 +11,15 @@ use std::{
 
 use loreloom_core::report::{BudgetUse, Verdict, VerdictClass};
 
-/// Upper bounds of the histogram of added time, in microseconds.
-const BOUNDS: [u64; 12] =
-    [250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 150_000, 500_000, 1_000_000];
+use crate::turn::FAIL_OPEN_REASONS;
 
-/// Pools whose tokens are told apart; others are `other`.
+/// Upper bounds of the histograms of time, in microseconds.
+const BOUNDS: [u64; 14] = [
+    250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 150_000, 500_000, 1_000_000,
+    2_000_000, 10_000_000,
+];
+
+/// Pools with their own token counts; all others count as `other`.
 const POOLS: [&str; 5] = ["world_info", "cards", "cards_semantic", "vault", "memory"];
 
 /// The figures.
@@ -28,8 +32,9 @@ pub(crate) struct Metrics {
     replies: AtomicU64,
     cut: AtomicU64,
     tokens: [AtomicU64; POOLS.len() + 1],
-    added: [AtomicU64; BOUNDS.len() + 1],
-    added_sum: AtomicU64,
+    added: Histogram,
+    queued: Histogram,
+    reasons: [AtomicU64; FAIL_OPEN_REASONS.len()],
     api: [AtomicU64; 5],
 }
 
@@ -48,13 +53,18 @@ impl Metrics {
     }
 
     /// Lore was woven into a request, or was not in time.
-    pub(crate) fn weaving_took(&self, time: Duration, failed: bool) {
-        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        let at = BOUNDS.iter().position(|bound| micros <= *bound).unwrap_or(BOUNDS.len());
-        add(&self.added[at], 1);
-        add(&self.added_sum, micros);
+    pub(crate) fn weaving_took(&self, time: Duration, failed: Option<&'static str>) {
+        self.added.add(time);
         add(&self.asked, 1);
-        add(&self.failed_open, u64::from(failed));
+        add(&self.failed_open, u64::from(failed.is_some()));
+        if let Some(at) = FAIL_OPEN_REASONS.iter().position(|reason| failed == Some(reason)) {
+            add(&self.reasons[at], 1);
+        }
+    }
+
+    /// A turn waited for its slot.
+    pub(crate) fn queue_took(&self, time: Duration) {
+        self.queued.add(time);
     }
 
     /// A turn was stored.
@@ -79,8 +89,9 @@ impl Metrics {
         add(&self.api[class], 1);
     }
 
-    /// All figures in the text format of Prometheus; `jobs` are those that wait or run.
-    pub(crate) fn text(&self, jobs: &[(&str, usize)]) -> String {
+    /// All figures in the text format of Prometheus; `jobs` are those that wait or run, `queue`
+    /// is how many turns wait.
+    pub(crate) fn text(&self, jobs: &[(&str, usize)], queue: usize) -> String {
         let mut out = String::new();
         let mut one = |name: &str, kind: &str, help: &str, rows: &[(String, u64)]| {
             // Writing into a text does not fail.
@@ -115,22 +126,45 @@ impl Metrics {
             .map(|(state, count)| (format!("{{state=\"{state}\"}}"), *count as u64))
             .collect();
         one("jobs", "gauge", "Jobs, by state.", &jobs);
-        self.histogram(&mut out);
+        let reasons = FAIL_OPEN_REASONS.iter().zip(&self.reasons);
+        let reasons: Vec<(String, u64)> = reasons
+            .map(|(reason, count)| (format!("{{reason=\"{reason}\"}}"), get(count)))
+            .collect();
+        let help = "Requests that went on without lore, by reason.";
+        one("fail_open_reasons_total", "counter", help, &reasons);
+        one("queue_length", "gauge", "Turns that wait.", &[(String::new(), queue as u64)]);
+        self.added.write(&mut out, "weaving_seconds", "Time that weaving added.");
+        self.queued.write(&mut out, "queue_seconds", "Time that turns waited in the queue.");
         out
     }
+}
 
-    fn histogram(&self, out: &mut String) {
-        let name = "loreloom_weaving_seconds";
-        let _fine =
-            writeln!(out, "# HELP {name} Time that weaving added.\n# TYPE {name} histogram");
+/// Times in steps.
+#[derive(Default)]
+struct Histogram {
+    counts: [AtomicU64; BOUNDS.len() + 1],
+    sum: AtomicU64,
+}
+
+impl Histogram {
+    fn add(&self, time: Duration) {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let at = BOUNDS.iter().position(|bound| micros <= *bound).unwrap_or(BOUNDS.len());
+        add(&self.counts[at], 1);
+        add(&self.sum, micros);
+    }
+
+    fn write(&self, out: &mut String, name: &str, help: &str) {
+        let name = format!("loreloom_{name}");
+        let _fine = writeln!(out, "# HELP {name} {help}\n# TYPE {name} histogram");
         let mut total = 0;
-        for (bound, count) in BOUNDS.iter().zip(&self.added) {
+        for (bound, count) in BOUNDS.iter().zip(&self.counts) {
             total += get(count);
             let _fine = writeln!(out, "{name}_bucket{{le=\"{}\"}} {total}", seconds(*bound));
         }
-        total += get(&self.added[BOUNDS.len()]);
+        total += get(&self.counts[BOUNDS.len()]);
         let _fine = writeln!(out, "{name}_bucket{{le=\"+Inf\"}} {total}");
-        let _fine = writeln!(out, "{name}_sum {}", seconds(get(&self.added_sum)));
+        let _fine = writeln!(out, "{name}_sum {}", seconds(get(&self.sum)));
         let _fine = writeln!(out, "{name}_count {total}");
     }
 }
@@ -146,15 +180,21 @@ mod tests {
     #[test]
     fn a_histogram_counts_up() {
         let metrics = Metrics::default();
-        metrics.weaving_took(Duration::from_micros(300), false);
-        metrics.weaving_took(Duration::from_secs(2), true);
-        let text = metrics.text(&[("waiting", 2)]);
+        metrics.weaving_took(Duration::from_micros(300), None);
+        metrics.weaving_took(Duration::from_secs(2), Some("queue"));
+        metrics.queue_took(Duration::from_millis(40));
+        let text = metrics.text(&[("waiting", 2)], 7);
         for line in [
             "loreloom_weaving_seconds_bucket{le=\"0.00025\"} 0",
             "loreloom_weaving_seconds_bucket{le=\"0.0005\"} 1",
             "loreloom_weaving_seconds_bucket{le=\"+Inf\"} 2",
             "loreloom_weaving_seconds_sum 2.0003",
             "loreloom_fail_open_total 1",
+            "loreloom_fail_open_reasons_total{reason=\"queue\"} 1",
+            "loreloom_fail_open_reasons_total{reason=\"deadline\"} 0",
+            "loreloom_queue_length 7",
+            "loreloom_queue_seconds_bucket{le=\"0.05\"} 1",
+            "loreloom_queue_seconds_count 1",
             "loreloom_jobs{state=\"waiting\"} 2",
         ] {
             assert!(text.lines().any(|one| one == line), "{line} is not in {text}");

@@ -59,7 +59,7 @@ impl ListFormat {
         }
     }
 
-    /// The models of a list, with their names; `None` if it is none.
+    /// The models of a list, with their names; `None` if the value is no list.
     fn read(self, list: &Value) -> Option<Vec<(String, Value)>> {
         let (field, name) = match self {
             Self::OpenAi => ("data", "id"),
@@ -69,8 +69,8 @@ impl ListFormat {
         Some(models.filter_map(|one| Some((one[name].as_str()?.to_owned(), one.clone()))).collect())
     }
 
-    /// A model under another name. One that was listed in another form is told in this one, as
-    /// far as it is known.
+    /// A model under another name. A model in another form is converted, as far as its fields are
+    /// known.
     fn named(self, model: Value, told: Self, name: &str, connection: &Connection) -> Value {
         let mut model = match self {
             _ if told == self => model,
@@ -131,7 +131,7 @@ pub(crate) async fn list(State(app): State<App>, request: Request) -> Response {
 /// Where one model is described.
 pub(crate) const ONE: &str = "/v1/models/{*model}";
 
-/// One model. Under a name as the list tells it, `CONNECTION/MODEL`, that connection is asked.
+/// One model. `CONNECTION/MODEL`, as in the list, asks that connection.
 pub(crate) async fn one(
     State(app): State<App>,
     Path(name): Path<String>,
@@ -160,7 +160,7 @@ fn behind(uri: &Uri, connection: &str) -> Option<Uri> {
     format!("/v1/models/{model}").parse().ok()
 }
 
-/// The models of a connection, and the form that they are told in.
+/// The models of a connection, and their form.
 type ModelList = Result<(ListFormat, Vec<(String, Value)>), String>;
 
 async fn ask(connection: &Connection, form: ListFormat, key: Option<HeaderValue>) -> ModelList {

@@ -1,8 +1,8 @@
-//! What happened that somebody may want to see, told to whoever listens.
+//! Notices of what happened, for whoever listens.
 //!
-//! A generation never fails because of Loreloom, so what goes wrong here would otherwise go
-//! unseen. A notice is sent and forgotten: it never waits for a listener, and one that is too
-//! slow misses some and is told how many. What must not be lost belongs in the store.
+//! A generation never fails because of Loreloom, so failures here would go unseen. A notice is
+//! sent and forgotten: it never waits for a listener, and a slow listener misses some and learns
+//! how many. What must not be lost belongs in the store.
 
 use std::sync::{
     Arc,
@@ -36,7 +36,7 @@ pub struct Notice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Happened {
-    /// A request went on without lore, as it came: the engine failed or took too long.
+    /// A request was sent on without lore: the engine failed or took too long.
     FailedOpen {
         /// The path that was asked.
         path: String,

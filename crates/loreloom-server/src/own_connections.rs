@@ -1,16 +1,16 @@
-//! Connections that somebody set up while the server runs.
+//! Connections that were added through the API.
 //!
-//! They stand on the desk of their tenant, beside its books and settings: a change is a
-//! revision that can be undone, outlives the server and is taken up by other servers over the
-//! same store. Opening one is the host's ([`Opening`]); those that are the same as before are
-//! not opened again, so that what they learned (failures, waiting requests) stays.
+//! They are documents of their tenant, like books and settings: a change is a revision that can be
+//! undone, survives a restart, and reaches other servers on the same store. The host opens them
+//! ([`Opening`]). Unchanged connections are not opened again, so they keep their state (failures,
+//! waiting requests).
 //!
 //! [`Opening`]: crate::Opening
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use loreloom_core::ids::{ConnectionId, TenantId};
-use loreloom_ports::{Change, Desk, StoreError};
+use loreloom_ports::{Change, DocumentStore, StoreError};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
@@ -22,7 +22,7 @@ use crate::{
     unopened::unopened,
 };
 
-/// Names of connections on the desk begin so.
+/// Documents of connections begin with this.
 pub(crate) const CONNECTIONS: &str = "connection/";
 
 /// Where a connection may lead, by who set it up.
@@ -44,7 +44,7 @@ pub struct OwnConnection {
     pub settings: ConnectionSettings,
     /// Where it may lead.
     pub reach: ConnectionReach,
-    /// Why what stands on the desk cannot be read: another version wrote it.
+    /// Why the document cannot be read: another version wrote it.
     pub problem: Option<String>,
 }
 
@@ -57,8 +57,11 @@ struct StoredConnection {
 impl OwnConnection {
     /// The connections that were set up, by name. One that cannot be read is there all the
     /// same: requests for it must go nowhere else, and it can be replaced.
-    pub async fn all(desk: &dyn Desk, tenant: &TenantId) -> Result<Vec<Self>, StoreError> {
-        let items = desk.items(tenant, CONNECTIONS).await?;
+    pub async fn all(
+        documents: &dyn DocumentStore,
+        tenant: &TenantId,
+    ) -> Result<Vec<Self>, StoreError> {
+        let items = documents.items(tenant, CONNECTIONS).await?;
         let read = |item: &loreloom_ports::Item| {
             let name = item.key.strip_prefix(CONNECTIONS).unwrap_or(&item.key).into();
             match StoredConnection::deserialize(&item.value) {
@@ -96,7 +99,7 @@ fn key_of(name: &ConnectionId) -> String {
     format!("{CONNECTIONS}{name}")
 }
 
-/// The connections as they were taken up last.
+/// The connections as applied last.
 #[derive(Default)]
 pub(crate) struct LiveConnections {
     now: RwLock<Option<Arc<ConnectionsNow>>>,
@@ -104,7 +107,7 @@ pub(crate) struct LiveConnections {
     changing: Mutex<()>,
 }
 
-/// What was taken up, and what came of it.
+/// What was applied, and the result.
 struct ConnectionsNow {
     own: Vec<(OwnConnection, Arc<Connection>)>,
     routing: KeptRouting,
@@ -125,7 +128,7 @@ impl ConnectionService {
             .map_or_else(|| Arc::clone(&self.configured), |now| Arc::clone(&now.connections))
     }
 
-    /// Takes up the connections and routes of the desk, if they are others than before.
+    /// Applies the stored connections and routes, if they changed.
     pub(crate) async fn take_up(&self) -> Result<(), StoreError> {
         let live = &self.live;
         let _one_at_a_time = live.changing.lock().await;

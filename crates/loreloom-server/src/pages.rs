@@ -1,7 +1,7 @@
-//! The plain web page: what the model was told last, and why.
+//! The plain web page: the last prompt, and why it is so.
 //!
-//! Everything is escaped text in server-made HTML. There is no script at all, so lore
-//! cannot run any, and the policy forbids it besides.
+//! All of it is escaped text in HTML from the server. It has no script, so lore cannot run any,
+//! and the policy forbids scripts as well.
 
 use axum::{
     Json,

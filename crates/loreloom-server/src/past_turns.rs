@@ -211,8 +211,8 @@ impl PastTurns {
         let working = tokio::task::spawn_blocking(move || {
             let input = looked.past.record.input.as_deref()?;
             let books = looked.books.as_ref()?;
-            let (library, rules) = (books.library(), books.rules());
-            explained(&looked.past, input, library, rules, counter.as_ref(), &entry)
+            let books = (books.library(), books.rules());
+            explained(&looked.past, input, books, counter.as_ref(), &entry)
         });
         working.await.ok().flatten()
     }

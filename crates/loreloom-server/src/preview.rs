@@ -41,24 +41,21 @@ pub(crate) fn hits(
 ) -> Vec<Hits> {
     let keys = Probes::keys(entry);
     keys.map(|key| {
-        let places = places(entry, key, dialect, rules, names, text);
+        let places = places(&alone(entry, key, dialect, rules), rules, names, text);
         Hits { key: key.raw().to_owned(), places }
     })
     .collect()
 }
 
 fn places(
-    entry: &Entry,
-    key: &Key,
-    dialect: Dialect,
+    library: &Library,
     rules: &Rules,
     names: (&str, &str),
     text: &str,
 ) -> Vec<(usize, usize)> {
-    let library = alone(entry, key, dialect, rules);
     let (mut text, mut found) = (text.to_owned(), Vec::new());
     while found.len() < MOST_HITS {
-        let Some((start, end)) = first(&library, rules, names, &text) else { break };
+        let Some((start, end)) = first(library, rules, names, &text) else { break };
         if start >= end || !text.is_char_boundary(start) || !text.is_char_boundary(end) {
             break;
         }

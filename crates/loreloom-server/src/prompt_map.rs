@@ -1,5 +1,5 @@
-//! A prompt measured: where each woven text stands in it, in bytes and tokens, and how much
-//! of it the prompt before had already.
+//! A map of a prompt: the place of each injected text, in bytes and tokens, and how much of it the
+//! previous prompt had.
 
 use loreloom_core::{
     chat::Role, place::Provenance, prompt::PromptMessage, report::Span, tokens::TokenCounter,
@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 pub(crate) struct MappedMessage {
     /// Its role.
     pub(crate) role: Role,
-    /// The speaker's name, where the model is told.
+    /// The speaker's name, if the model gets it.
     pub(crate) name: Option<String>,
     /// Its text, to the byte as it was sent.
     pub(crate) content: String,
@@ -44,7 +44,7 @@ pub(crate) struct MappedSpan {
     pub(crate) token_start: u32,
     /// Tokens of the prompt up to its end.
     pub(crate) token_end: u32,
-    /// Whether it stands in what the prompt before had already.
+    /// Whether it is in the part that the previous prompt had.
     pub(crate) stable: bool,
 }
 
@@ -80,7 +80,7 @@ pub(crate) enum Cause {
 pub(crate) struct PromptMap {
     /// The messages.
     pub(crate) messages: Vec<MappedMessage>,
-    /// The woven texts, in the order they stand.
+    /// The injected texts, in the order of the prompt.
     pub(crate) spans: Vec<MappedSpan>,
     /// Tokens of the whole.
     pub(crate) tokens: u32,
@@ -121,7 +121,12 @@ impl PromptMap {
         let spans: Vec<MappedSpan> = spans
             .into_iter()
             .enumerate()
-            .filter_map(|(id, span)| mapped(id, span, &messages, split, &titles, counter))
+            .filter_map(|(id, span)| {
+                let message = messages.get(span.message)?;
+                let stable = split.is_some_and(|split| (span.message, span.end) <= split);
+                let title = titles(&span.source);
+                Some(MappedSpan { id, title, stable, ..mapped(span, message, counter) })
+            })
             .collect();
         let unchanged = before
             .zip(split)
@@ -136,27 +141,19 @@ fn tokens_up_to(message: &MappedMessage, byte: usize, counter: &dyn TokenCounter
     message.token_start + counter.count(text).0
 }
 
-fn mapped(
-    id: usize,
-    span: &Span,
-    messages: &[MappedMessage],
-    split: Option<(usize, usize)>,
-    titles: impl Fn(&Provenance) -> String,
-    counter: &dyn TokenCounter,
-) -> Option<MappedSpan> {
-    let message = messages.get(span.message)?;
-    Some(MappedSpan {
-        id,
+fn mapped(span: &Span, message: &MappedMessage, counter: &dyn TokenCounter) -> MappedSpan {
+    MappedSpan {
+        id: 0,
         source: span.source.clone(),
-        title: titles(&span.source),
+        title: String::new(),
         message: span.message,
         start: span.start,
         end: span.end,
         tokens: span.tokens,
         token_start: tokens_up_to(message, span.start, counter),
         token_end: tokens_up_to(message, span.end, counter),
-        stable: split.is_some_and(|split| (span.message, span.end) <= split),
-    })
+        stable: false,
+    }
 }
 
 /// The first message, and the first byte of its text, that differ from another prompt.

@@ -10,8 +10,8 @@ use loreloom_core::units::Tokens;
 use loreloom_memory::service::ModelUse;
 use loreloom_ports::{ChatModel, Embedder};
 
-/// Opens models of a connection. Where none is named, it is the connection's own; a failure is
-/// told in words.
+/// Opens models of a connection; without a name, the connection's own. A failure is returned as
+/// text.
 #[async_trait]
 pub trait Questions: Send + Sync {
     /// A model that answers. Asks nobody yet.

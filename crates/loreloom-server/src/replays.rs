@@ -1,8 +1,8 @@
-//! Stories told again with other lore, beside everything else.
+//! Replays of chats with other lore, in the background.
 //!
-//! A run goes chat by chat on a thread of its own and says after each how far it is; what it
-//! found so far can be read meanwhile. Runs are kept in memory only: they are answers to
-//! questions, and asking again costs little.
+//! A run goes chat by chat on its own thread and reports its progress; its results can be read
+//! while it runs. Runs are kept in memory only: they answer a question, and asking again costs
+//! little.
 
 use std::{
     collections::VecDeque,
@@ -37,7 +37,7 @@ use crate::{
 /// Runs that are kept.
 const KEPT: usize = 20;
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RunState {
@@ -77,7 +77,7 @@ pub(crate) struct ChangedTurn {
 /// How far a run is and what it found.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub(crate) struct Progress {
-    /// How it stands.
+    /// Its state.
     pub(crate) state: RunState,
     /// Chats done.
     pub(crate) chats_done: usize,
@@ -115,7 +115,8 @@ pub(crate) struct Replaying {
     pub(crate) id: u64,
     tenant: TenantId,
     stop: CancellationToken,
-    /// Today's lore when it began.
+    /// The current lore when the run began. It has the attachments of the books of
+    /// [`Self::library_source`].
     lore: Arc<Lore>,
     with: Comparison,
     found: Mutex<(Progress, Vec<ChangedTurn>)>,
@@ -130,7 +131,7 @@ impl Replaying {
         self.found().1.clone()
     }
 
-    /// The lore that stories are told again with.
+    /// The lore of the replay.
     pub(crate) fn library_source(&self) -> &LibrarySource {
         match &self.with {
             Comparison::ThenAndNow => self.lore.library_source(),
@@ -138,7 +139,8 @@ impl Replaying {
         }
     }
 
-    /// Today's lore when it began: whom the books of [`Self::library_source`] follow is known by it.
+    /// The current lore when the run began. It has the attachments of the books of
+    /// [`Self::library_source`].
     pub(crate) fn lore(&self) -> &Arc<Lore> {
         &self.lore
     }
@@ -222,9 +224,9 @@ impl ReplayRuns {
     }
 }
 
-/// What a story is told again with.
+/// What a replay compares.
 pub(crate) enum Comparison {
-    /// The books it was told with, against today's.
+    /// The books of each turn, with today's.
     ThenAndNow,
     /// Today's books, against these.
     NowAnd(Arc<LibrarySource>),
@@ -257,7 +259,7 @@ impl Replays {
         }
     }
 
-    /// Begins to tell chats again.
+    /// Starts to replay chats.
     pub(crate) fn start(
         self: &Arc<Self>,
         tenant: &TenantId,

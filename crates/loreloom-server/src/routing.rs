@@ -1,23 +1,23 @@
-//! Which connection does what: routes by models' names, and the features that ask a model.
+//! Which connection does what: routes by model name, and the features that ask a model.
 //!
-//! Routes and the writer are looked up anew by every request; the other features are told what
-//! to ask when that changes (`feature_switch`).
+//! Every request looks up routes and the writer. The other features are switched when the setting
+//! changes (`feature_switch`).
 
 use loreloom_core::ids::{ConnectionId, TenantId};
-use loreloom_ports::{Change, Desk, Item, StoreError};
+use loreloom_ports::{Change, DocumentStore, Item, StoreError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::features::Features;
 
-/// The name of the routing on the desk.
+/// The name of the routing's document.
 pub(crate) const ROUTES: &str = "routes";
 
 /// Requests for models of this name go there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteSetting {
-    /// The model's name; `*` stands for any letters, `?` for one.
+    /// The model's name; `*` matches any letters, `?` one.
     #[schema(min_length = 1, max_length = 200)]
     pub models: String,
     /// The connection.
@@ -35,7 +35,7 @@ pub struct Routing {
     pub features: Features,
 }
 
-/// The routing as it stands on a desk.
+/// The routing of a tenant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeptRouting {
     /// What it says; nothing, if it cannot be read.
@@ -46,9 +46,12 @@ pub struct KeptRouting {
 }
 
 impl Routing {
-    /// What stands on a desk.
-    pub async fn read(desk: &dyn Desk, tenant: &TenantId) -> Result<KeptRouting, StoreError> {
-        let items = desk.items(tenant, ROUTES).await?;
+    /// Reads the routing of a tenant.
+    pub async fn read(
+        documents: &dyn DocumentStore,
+        tenant: &TenantId,
+    ) -> Result<KeptRouting, StoreError> {
+        let items = documents.items(tenant, ROUTES).await?;
         let Some(Item { value, .. }) = items.into_iter().find(|item| item.key == ROUTES) else {
             return Ok(KeptRouting::default());
         };
@@ -64,7 +67,7 @@ impl Routing {
         })
     }
 
-    /// The change that puts it on a desk.
+    /// The change that stores it.
     pub(crate) fn change(&self) -> Result<Change, StoreError> {
         let value = (*self != Self::default()).then(|| serde_json::to_value(self)).transpose();
         let value = value.map_err(|error| StoreError::Contradiction {

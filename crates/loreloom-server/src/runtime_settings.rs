@@ -10,7 +10,7 @@ use std::{
 
 use loreloom_core::{ids::TenantId, turn::Speaker, units::Tokens};
 use loreloom_memory::settings::Settings as MemorySettings;
-use loreloom_ports::{Change, Desk, Item, Store, StoreError};
+use loreloom_ports::{Change, DocumentStore, Item, Store, StoreError};
 use loreloom_settings::{Changes, Settings, StartSettings};
 
 use crate::app::{Defaults, Weaving};
@@ -19,8 +19,11 @@ use crate::app::{Defaults, Weaving};
 pub(crate) const SETTINGS: &str = "settings";
 
 /// The settings that a tenant has stored.
-pub async fn stored_settings(desk: &dyn Desk, tenant: &TenantId) -> Result<Changes, StoreError> {
-    let items = desk.items(tenant, SETTINGS).await?;
+pub async fn stored_settings(
+    documents: &dyn DocumentStore,
+    tenant: &TenantId,
+) -> Result<Changes, StoreError> {
+    let items = documents.items(tenant, SETTINGS).await?;
     let found = items.into_iter().find(|item| item.key == SETTINGS);
     found.map_or_else(|| Ok(Changes::default()), |item| read_stored(&item))
 }
@@ -60,6 +63,7 @@ impl StartParts {
         settings.weaving.on = self.weaving.on;
         settings.weaving.deadline_ms =
             u64::try_from(self.weaving.deadline.as_millis()).unwrap_or(u64::MAX);
+        settings.weaving.queue_seconds = self.weaving.longest_queued.as_secs();
         let (story, defaults) = (&mut settings.story, &self.defaults);
         story.user.clone_from(&defaults.user);
         story.character = defaults.speaker.as_ref().map(|speaker| speaker.name.clone());
@@ -71,7 +75,7 @@ impl StartParts {
 
 /// The settings that work now.
 #[derive(Clone, Debug)]
-pub(crate) struct Live {
+pub(crate) struct CurrentSettings {
     pub(crate) weaving: Weaving,
     pub(crate) defaults: Defaults,
     /// What decides memory's part of a prompt.
@@ -87,7 +91,7 @@ pub(crate) struct RuntimeSettings {
     store: Arc<dyn Store>,
     settings: StartSettings,
     typed: (Weaving, Defaults),
-    now: RwLock<Arc<Live>>,
+    now: RwLock<Arc<CurrentSettings>>,
 }
 
 impl RuntimeSettings {
@@ -109,8 +113,7 @@ impl RuntimeSettings {
         &self.typed
     }
 
-    /// The current settings.
-    pub(crate) fn now(&self) -> Arc<Live> {
+    pub(crate) fn now(&self) -> Arc<CurrentSettings> {
         Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -127,18 +130,24 @@ impl RuntimeSettings {
     }
 }
 
-fn live(settings: &Settings, (weaving, defaults): &(Weaving, Defaults), stored: Changes) -> Live {
+fn live(
+    settings: &Settings,
+    (weaving, defaults): &(Weaving, Defaults),
+    stored: Changes,
+) -> CurrentSettings {
     let (mut weaving, mut defaults) = (weaving.clone(), defaults.clone());
     weaving.on = settings.weaving.on;
     weaving.deadline = Duration::from_millis(settings.weaving.deadline_ms);
+    weaving.longest_queued = Duration::from_secs(settings.weaving.queue_seconds);
     let story = &settings.story;
     defaults.user.clone_from(&story.user);
     defaults.context = Tokens(story.context);
+    defaults.context_stated |= stored.get("story.context").is_some();
     defaults.seed = story.seed;
     let name = story.character.as_ref();
     if name != defaults.speaker.as_ref().map(|speaker| &speaker.name) {
         defaults.speaker = name.map(|name| Speaker::named(name.as_str()));
     }
     let memory = Arc::new(settings.memory.settings.clone());
-    Live { weaving, defaults, memory, stored: Arc::new(stored) }
+    CurrentSettings { weaving, defaults, memory, stored: Arc::new(stored) }
 }

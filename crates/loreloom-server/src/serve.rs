@@ -15,7 +15,7 @@ use tokio::{
 
 use crate::{App, ServerLimits, gate::Gate, guard::Peer, limits::Patient};
 
-/// What a connection too many is told.
+/// The answer to a connection above the limit.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n\
     content-length: 0\r\nconnection: close\r\n\r\n";
 

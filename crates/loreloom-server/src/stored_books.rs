@@ -1,4 +1,4 @@
-//! The books and rules a tenant has set up, on its desk.
+//! The books and rules of a tenant, as documents.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use loreloom_core::{
     library::{Binding, Dialect, Volume},
     units::Timestamp,
 };
-use loreloom_ports::{Change, Desk, Item, StoreError};
+use loreloom_ports::{Change, DocumentStore, Item, StoreError};
 use loreloom_settings::Changes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,7 +29,7 @@ pub enum Maker {
     Import,
 }
 
-/// A book that stands in the bookcase.
+/// A stored book.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shelved {
     /// The book as it was kept.
@@ -41,19 +41,19 @@ pub struct Shelved {
     /// How it is read.
     #[serde(default)]
     pub dialect: Dialect,
-    /// Whom it follows; nobody if it only stands there.
+    /// What it is attached to; nothing if it is only stored.
     #[serde(default)]
     pub bindings: Vec<Binding>,
     /// Books are woven in this order.
     #[serde(default)]
     pub place: u32,
-    /// Who made this version; nothing if it was written before that was recorded. It stands
-    /// with the value, so that an undo brings it back with what it says.
+    /// Who made this version, if recorded. It is part of the value, so that an undo restores it
+    /// too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Maker>,
 }
 
-/// A book, and where it stands.
+/// A stored book with its id and revision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredBook {
     /// Its id.
@@ -68,7 +68,7 @@ pub struct StoredBook {
 /// Everything in the bookcase at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
-    /// The desk's revision.
+    /// The revision of the documents.
     pub revision: u64,
     /// The books, in order.
     pub books: Vec<StoredBook>,
@@ -80,7 +80,7 @@ pub struct Contents {
 #[derive(Clone, Copy)]
 pub struct StoredBooks<'a> {
     /// Where they are kept.
-    pub desk: &'a dyn Desk,
+    pub documents: &'a dyn DocumentStore,
     /// Whose they are.
     pub tenant: &'a TenantId,
 }
@@ -100,11 +100,11 @@ pub enum StoredBooksError {
 }
 
 impl StoredBooks<'_> {
-    /// What stands in it.
+    /// All stored books.
     pub async fn contents(&self) -> Result<Contents, StoreError> {
-        let revision = self.desk.revision(self.tenant).await?;
+        let revision = self.documents.revision(self.tenant).await?;
         let mut contents = Contents { revision, ..Contents::default() };
-        for item in self.desk.items(self.tenant, "").await? {
+        for item in self.documents.items(self.tenant, "").await? {
             if item.key == SETTINGS {
                 contents.settings = read_stored(&item)?;
             } else if let Some(id) = item.key.strip_prefix(BOOKS) {
@@ -125,15 +125,15 @@ impl StoredBooks<'_> {
     /// A book's text.
     pub async fn book(&self, standing: &StoredBook) -> Result<Book, StoreError> {
         let version = standing.shelved.version;
-        let book = self.desk.book(self.tenant, version).await?;
+        let book = self.documents.book(self.tenant, version).await?;
         book.ok_or_else(|| StoreError::Damaged {
             what: format!("book `{}`", standing.id),
             reason: format!("its version {version} is missing"),
         })
     }
 
-    /// Puts books in with whom they follow, in place of those of the same ids, all in one
-    /// revision, which it returns. A book that says what it said stays its maker's.
+    /// Stores books with what they are attached to, replacing those with the same ids, in one
+    /// revision, which it returns. A book with unchanged content keeps its maker.
     ///
     /// Fails with [`StoreError::Outdated`] if `seen` is given and is not the last revision.
     pub async fn put(
@@ -150,17 +150,17 @@ impl StoredBooks<'_> {
             let before = there.iter().find(|other| other.id == book.id);
             let place = before.map_or(last, |before| before.shelved.place);
             last = last.max(place.saturating_add(1));
-            let version = self.desk.keep_book(self.tenant, &book).await?;
+            let version = self.documents.keep_book(self.tenant, &book).await?;
             let (name, entries) = (book.name.clone(), book.entries.len());
             let same = before.filter(|before| before.shelved.version == version);
             let by = same.map_or(Some(by), |same| same.shelved.by);
             let shelved = Shelved { version, name, entries, dialect, bindings, place, by };
             changes.push(change(&book.id, Some(&shelved))?);
         }
-        self.desk.change(self.tenant, &changes, seen, now).await
+        self.documents.change(self.tenant, &changes, seen, now).await
     }
 
-    /// Changes how a book stands there. Returns the revision.
+    /// Changes the settings of a stored book. Returns the revision.
     pub async fn arrange(
         &self,
         id: &BookId,
@@ -170,7 +170,7 @@ impl StoredBooks<'_> {
     ) -> Result<u64, StoredBooksError> {
         let StoredBook { mut shelved, .. } = self.find(id).await?;
         arrange(&mut shelved);
-        Ok(self.desk.change(self.tenant, &[change(id, Some(&shelved))?], seen, now).await?)
+        Ok(self.documents.change(self.tenant, &[change(id, Some(&shelved))?], seen, now).await?)
     }
 
     /// Takes a book out. Its text stays kept, so that this can be undone.
@@ -181,7 +181,7 @@ impl StoredBooks<'_> {
         now: Timestamp,
     ) -> Result<u64, StoredBooksError> {
         self.find(id).await?;
-        Ok(self.desk.change(self.tenant, &[change(id, None)?], seen, now).await?)
+        Ok(self.documents.change(self.tenant, &[change(id, None)?], seen, now).await?)
     }
 }
 
@@ -227,8 +227,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_book_is_put_in_arranged_replaced_taken_out_and_brought_back() {
-        let (desk, tenant) = (InMemoryStore::default(), TenantId::local());
-        let case = StoredBooks { desk: &desk, tenant: &tenant };
+        let (documents, tenant) = (InMemoryStore::default(), TenantId::local());
+        let case = StoredBooks { documents: &documents, tenant: &tenant };
         let here = vec![Binding::Everywhere];
         let two = vec![(volume("z", "one"), here.clone()), (volume("a", "two"), here)];
         assert_eq!(case.put(two, Maker::Import, Some(0), Timestamp(1)).await.unwrap(), 1);
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(removed, 4);
         let gone = case.find(&"z".into()).await.unwrap_err();
         assert_eq!(gone.to_string(), "there is no book `z`");
-        desk.undo(&tenant, removed, Timestamp(6)).await.unwrap();
+        documents.undo(&tenant, removed, Timestamp(6)).await.unwrap();
         let back = case.find(&"z".into()).await.unwrap();
         assert_eq!(back.shelved.bindings, [Binding::Chat("c".into())]);
         assert_eq!(back.shelved.dialect, Dialect::Cards);

@@ -1,17 +1,17 @@
-//! Vaults that somebody registered while the server runs.
+//! Vaults that were registered through the API.
 //!
-//! Which there are stands on the desk, so that a registration is a revision that can be
-//! undone, outlives the server and is taken up by other servers over the same store. Reading
-//! folders, and asking Obsidian, is the host's: it hands the server a [`VaultKeeper`].
+//! A registration is a document: a revision that can be undone, survives a restart, and reaches
+//! other servers on the same store. The host reads folders and asks Obsidian: it gives the server
+//! a [`VaultKeeper`].
 
 use async_trait::async_trait;
 use loreloom_core::{dialects::vault::NoteSource, ids::TenantId};
-use loreloom_ports::{Change, Desk, StoreError};
+use loreloom_ports::{Change, DocumentStore, StoreError};
 use serde::{Deserialize, Serialize};
 
 use crate::connection_settings::KeySource;
 
-/// Names of vaults on the desk begin so.
+/// Documents of vaults begin with this.
 pub(crate) const VAULTS: &str = "vault/";
 
 /// A vault that was registered.
@@ -86,7 +86,7 @@ pub trait VaultKeeper: Send + Sync {
     async fn refresh(&self) -> Result<(), String>;
 }
 
-/// What stands on the desk: a folder, or an address with the source of its key.
+/// The document: a folder, or an address with the source of its key.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct StoredVault {
@@ -100,8 +100,11 @@ struct StoredVault {
 
 impl RegisteredVault {
     /// The vaults that are registered, by name.
-    pub async fn all(desk: &dyn Desk, tenant: &TenantId) -> Result<Vec<Self>, StoreError> {
-        let items = desk.items(tenant, VAULTS).await?;
+    pub async fn all(
+        documents: &dyn DocumentStore,
+        tenant: &TenantId,
+    ) -> Result<Vec<Self>, StoreError> {
+        let items = documents.items(tenant, VAULTS).await?;
         let read = |item: &loreloom_ports::Item| {
             let damaged = |reason: String| StoreError::Damaged {
                 what: format!("`{}` on the desk", item.key),
@@ -122,7 +125,6 @@ impl RegisteredVault {
         place.starts_with("http://") || place.starts_with("https://")
     }
 
-    /// The change that registers it.
     pub(crate) fn registering(&self) -> Change {
         let is_address = Self::is_address(&self.place);
         let place = || Some(self.place.clone());

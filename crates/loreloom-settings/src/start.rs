@@ -73,6 +73,11 @@ impl StartSettings {
         Settings::read(tree)
     }
 
+    /// Whether file or flags set a setting.
+    pub fn is_set(&self, name: &str) -> bool {
+        self.file.get(name).is_some() || self.flags.get(name).is_some()
+    }
+
     /// The values with what is stored over them, and where each comes from.
     pub fn view<'a>(&'a self, stored: &'a Changes) -> Result<SettingsView<'a>, SettingError> {
         let profiles = Profiles::of(stored, &self.settings.profiles);

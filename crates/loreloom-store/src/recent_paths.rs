@@ -25,7 +25,6 @@ const LIMIT: usize = 8 << 20;
 /// allocator rounds up.
 const OVERHEAD: usize = 48;
 
-/// A node that is stored.
 #[derive(Debug)]
 pub(crate) struct StoredNode {
     pub(crate) prefix: PrefixHash,

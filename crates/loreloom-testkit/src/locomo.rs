@@ -8,7 +8,7 @@ mod left_out;
 
 use std::{collections::BTreeMap, sync::LazyLock, time::Instant};
 
-use loreloom_memory::recall::{Passage, PassageIndex, Weights};
+use loreloom_memory::recall::{Passage, PassageIndex, PassageQuery, Weights};
 use loreloom_ports::Vector;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -114,7 +114,8 @@ impl Conversations {
             let index = &conversation.index;
             for asked in conversation.questions.iter().filter(|one| is_wanted(at, one.category)) {
                 let start = Instant::now();
-                let hits = index.search(&asked.text, &[], index.len(), weights, embed);
+                let hits =
+                    index.search(PassageQuery::new(&asked.text, index.len()), weights, embed);
                 figures.ms_per_query += start.elapsed().as_secs_f64() * 1000.0;
                 let found: Vec<usize> = hits.iter().map(|hit| hit.at).collect();
                 figures.add(&asked.gold, &found);

@@ -69,8 +69,8 @@ export interface components {
         /** @description A turn that is decided as another character's. */
         AsSpeaker: {
             /**
-             * @description Whether books were chosen by whom they follow. They stay as they were if those of the
-             *     turn's day are not today's: whom they followed is not kept.
+             * @description Whether books were chosen by what they are attached to. If the books of the turn are not
+             *     today's, its own choice stays: old attachments are not stored.
              */
             followed: boolean;
             /** @description The character. */
@@ -105,7 +105,7 @@ export interface components {
             dry_run: boolean;
             /**
              * Format: int64
-             * @description The revision of the desk.
+             * @description The revision of the documents.
              */
             revision: number;
             /** @description How many entries were selected. */
@@ -197,7 +197,7 @@ export interface components {
         BookVersion: string;
         /** @description A book. */
         BookView: {
-            /** @description Whom it follows; nobody if it only stands there. */
+            /** @description What it is attached to; nothing if it is only stored. */
             bindings: components["schemas"]["Binding"][];
             /** @description What it says about itself. */
             description: string;
@@ -213,7 +213,7 @@ export interface components {
             id: components["schemas"]["BookId"];
             /** @description Its name. */
             name: string;
-            /** @description Whether its entries bring in others, where it says so. */
+            /** @description Whether its entries activate others, if the book sets it. */
             recursive?: boolean | null;
             /**
              * Format: int64
@@ -222,14 +222,14 @@ export interface components {
             revision?: number | null;
             /**
              * Format: int32
-             * @description How many messages its entries scan, where it says so.
+             * @description How many messages its entries scan, if the book sets it.
              */
             scan_depth?: number | null;
             /** @description Where it is from. */
             source: components["schemas"]["BookSource"];
             /**
              * Format: int32
-             * @description Its own budget, where it says so.
+             * @description Its own budget, if the book sets it.
              */
             token_budget?: number | null;
             version?: components["schemas"]["BookVersion"] | null;
@@ -580,7 +580,7 @@ export interface components {
         Counts: {
             /** @description How many had no room. */
             cut: number;
-            /** @description How many did not fire, but still stand in the prompt. */
+            /** @description How many did not fire, but are still in the prompt. */
             lingering: number;
             /** @description How many were nearly found. */
             near: number;
@@ -830,7 +830,7 @@ export interface components {
             id: number;
         };
         /**
-         * @description What happened, as people are told.
+         * @description What happened, for people.
          * @enum {string}
          */
         EventKind: "created" | "confirmed" | "faded" | "superseded" | "retired" | "restored" | "edited" | "removed" | "reverted" | "forgotten";
@@ -856,7 +856,7 @@ export interface components {
             /** @enum {string} */
             what: "at_most";
         };
-        /** @description A request that went on as it came. */
+        /** @description A request that was sent on unchanged. */
         FailOpen: {
             /** @description When, in milliseconds since 1970. */
             at: components["schemas"]["Timestamp"];
@@ -898,7 +898,7 @@ export interface components {
         } | {
             /** @enum {string} */
             code: "other_order";
-            /** @description As they stand. */
+            /** @description Their order. */
             found: string[];
         } | {
             /** @enum {string} */
@@ -1044,6 +1044,11 @@ export interface components {
             change: "budget";
             /** @description Tokens. */
             tokens: components["schemas"]["Tokens"];
+        } | {
+            /** @enum {string} */
+            change: "total_budget";
+            /** @description Tokens. */
+            tokens: components["schemas"]["Tokens"];
         };
         /** @description Changes that make an entry fire. */
         FixView: {
@@ -1181,6 +1186,13 @@ export interface components {
          * @enum {string}
          */
         GenerationType: "normal" | "continue" | "impersonate" | "swipe" | "regenerate" | "quiet" | "edit";
+        /** @description A text that gave way. */
+        GivenUp: {
+            /** @description Where the text comes from. */
+            source: components["schemas"]["Provenance"];
+            /** @description Its tokens. */
+            tokens: components["schemas"]["Tokens"];
+        };
         /** @description Two things that have to do with each other. */
         GraphEdge: {
             /** @description The id of the first. */
@@ -1226,12 +1238,12 @@ export interface components {
             title: string;
             /**
              * Format: int32
-             * @description Where it stands in the picture, to the right of the middle. Nodes are about 60 apart.
+             * @description Its position to the right of the centre. Nodes are about 60 apart.
              */
             x: number;
             /**
              * Format: int32
-             * @description Where it stands in the picture, below the middle.
+             * @description Its position below the centre.
              */
             y: number;
         };
@@ -1329,7 +1341,7 @@ export interface components {
              * @description The job.
              */
             job: number;
-            /** @description How it stands. */
+            /** @description Its state. */
             state: string;
         } | {
             /** @description Chats done. */
@@ -1341,7 +1353,7 @@ export interface components {
              * @description The run.
              */
             run: number;
-            /** @description How it stands. */
+            /** @description Its state. */
             state: string;
             /** @description Chats in all. */
             total: number;
@@ -1418,7 +1430,7 @@ export interface components {
             /** @description The name of the entry or place. */
             target: string;
         };
-        /** @description A text to be put into the prompt. Within a place, injections stand in prompt order. */
+        /** @description A text for the prompt. Injections at one place are in prompt order. */
         Injection: {
             /** @description Where it goes. */
             place: components["schemas"]["Place"];
@@ -1447,7 +1459,7 @@ export interface components {
          */
         JobKind: "reply" | "extract" | "round" | "catch_up";
         /**
-         * @description How a job stands.
+         * @description The state of a job.
          * @enum {string}
          */
         JobState: "waiting" | "running" | "done" | "failed" | "cancelled";
@@ -1502,7 +1514,7 @@ export interface components {
              * @description Its number.
              */
             id: number;
-            /** @description What was read from the replies, where those are told. */
+            /** @description What was read from the replies, if replies are included. */
             kept: string[];
             /** @description What it does. */
             kind: components["schemas"]["JobKind"];
@@ -1511,7 +1523,7 @@ export interface components {
              *     part of its work, or of whose replies nothing came. The 6 last, 4000 characters of each.
              */
             replies: components["schemas"]["RawReply"][];
-            /** @description How it stands. */
+            /** @description Its state. */
             state: components["schemas"]["JobState"];
             tokens?: components["schemas"]["JobTokens"] | null;
             /**
@@ -1540,6 +1552,11 @@ export interface components {
             /** @description Tokens of the common beginning, of the prompt before and of this one. */
             kept: components["schemas"]["Kept"];
         };
+        /**
+         * @description Why the expression of a key was not run to its end.
+         * @enum {string}
+         */
+        KeyCost: "too_many_steps" | "suspended" | "no_steps_left";
         /** @description How often a key is found. */
         KeyFrequency: {
             /** @description Chats it is found in. */
@@ -1616,14 +1633,23 @@ export interface components {
             content: string;
             /** @description Its id. */
             id: string;
-            /** @description How they stand to it. */
+            /** @description How they relate to it. */
             kind: components["schemas"]["InsightKind"];
             /** @description The messages it was drawn from. */
             receipts: components["schemas"]["MessageId"][];
             /** @description Whose knowledge it is. */
             subject: string;
-            /** @description From whom it is hidden. */
+            /** @description Who it is hidden from. */
             target?: string | null;
+        };
+        /** @description A message of the chat that was not sent. */
+        LeftOutMessage: {
+            /** @description Its first words. */
+            begins: string;
+            /** @description Its role. */
+            role: components["schemas"]["Role"];
+            /** @description Its tokens. */
+            tokens: components["schemas"]["Tokens"];
         };
         /** @description A compiled library: equal versions decide alike. */
         LibraryVersion: string;
@@ -1631,7 +1657,7 @@ export interface components {
         LineChange: {
             /** @description Lines that are new. */
             added: string[];
-            /** @description The line of the older text before which the change stands, from 0. */
+            /** @description The line of the older text before which the change is, from 0. */
             at: number;
             /** @description Lines that are gone. */
             removed: string[];
@@ -1691,7 +1717,7 @@ export interface components {
         MadeKey: {
             /** @description What is known of it. */
             item: components["schemas"]["KeyView"];
-            /** @description The key. It is told here and never again: only its hash is kept. */
+            /** @description The key. It is shown here and never again: only its hash is kept. */
             key: string;
         };
         /**
@@ -1703,7 +1729,7 @@ export interface components {
         MappedMessage: {
             /** @description Its text, to the byte as it was sent. */
             content: string;
-            /** @description The speaker's name, where the model is told. */
+            /** @description The speaker's name, if the model gets it. */
             name?: string | null;
             /** @description Its role. */
             role: components["schemas"]["Role"];
@@ -1728,7 +1754,7 @@ export interface components {
             message: number;
             /** @description Where the text comes from. */
             source: components["schemas"]["Provenance"];
-            /** @description Whether it stands in what the prompt before had already. */
+            /** @description Whether it is in the part that the previous prompt had. */
             stable: boolean;
             /** @description First byte inside that message's text (UTF-8). */
             start: number;
@@ -1929,7 +1955,7 @@ export interface components {
             moved: components["schemas"]["Moved"][];
             /**
              * Format: int64
-             * @description The revision of the desk.
+             * @description The revision of the documents.
              */
             revision: number;
             /** @description How many entries were selected. */
@@ -1985,11 +2011,11 @@ export interface components {
         NewKnowledge: {
             /** @description The knowledge. */
             content: string;
-            /** @description How they stand to it. */
+            /** @description How they relate to it. */
             kind: components["schemas"]["InsightKind"];
             /** @description Whose knowledge it is. */
             subject: string;
-            /** @description From whom it is hidden. */
+            /** @description Who it is hidden from. */
             target?: string | null;
             /** @description The character whose memory holds it. */
             who: string;
@@ -2280,7 +2306,7 @@ export interface components {
                  * @description Its number.
                  */
                 id: number;
-                /** @description What was read from the replies, where those are told. */
+                /** @description What was read from the replies, if replies are included. */
                 kept: string[];
                 /** @description What it does. */
                 kind: components["schemas"]["JobKind"];
@@ -2289,7 +2315,7 @@ export interface components {
                  *     part of its work, or of whose replies nothing came. The 6 last, 4000 characters of each.
                  */
                 replies: components["schemas"]["RawReply"][];
-                /** @description How it stands. */
+                /** @description Its state. */
                 state: components["schemas"]["JobState"];
                 tokens?: components["schemas"]["JobTokens"] | null;
                 /**
@@ -2464,7 +2490,7 @@ export interface components {
             hidden: boolean;
             /** @description What happened to memories at it: those of the chat and of all who speak in it. */
             memory: components["schemas"]["StoryEvent"][];
-            /** @description The message, wherever it stands. */
+            /** @description The id of the message, the same on all branches. */
             message: components["schemas"]["MessageId"];
             /** @description The speaker's name. */
             name?: string | null;
@@ -2555,8 +2581,8 @@ export interface components {
             /** @description Changes of entries of those books, by their ids (RFC 7396). */
             entries?: Record<string, never>;
             /**
-             * @description Changes of memory's slots (RFC 7396), as `set.memory` of the settings. With any, what
-             *     memory has is told anew from what is known of that path today.
+             * @description Changes of memory's slots (RFC 7396), as `set.memory` of the settings. With any, memory is
+             *     injected again from what is known on that path today.
              */
             memory?: Record<string, never>;
             /** @description Changes of the engine's rules (RFC 7396). */
@@ -2567,8 +2593,8 @@ export interface components {
              */
             run?: number | null;
             /**
-             * @description Decide it as the turn of this character: by character filters, the books that follow it
-             *     and what memory may tell it. What the front end itself wrote for the other stays.
+             * @description Decide it as a turn of this character: with its character filters, its books, and what
+             *     memory lets it know. What the front end wrote for the other character stays.
              */
             speaker?: string | null;
             /** @description Entries to leave out. */
@@ -2631,7 +2657,7 @@ export interface components {
             rewritten: number;
             /** @description Chats that could not be run, and why. */
             skipped: components["schemas"]["Skipped"][];
-            /** @description How it stands. */
+            /** @description Its state. */
             state: components["schemas"]["RunState"];
             /** @description Turns done. */
             turns: number;
@@ -2642,7 +2668,7 @@ export interface components {
         PromptMap: {
             /** @description The messages. */
             messages: components["schemas"]["MappedMessage"][];
-            /** @description The woven texts, in the order they stand. */
+            /** @description The injected texts, in the order of the prompt. */
             spans: components["schemas"]["MappedSpan"][];
             /** @description The tokenizer that counted. */
             tokenizer: string;
@@ -2658,12 +2684,12 @@ export interface components {
             /** @description The verdict in English with all it took: down to what was said. */
             chain: string;
             fix?: components["schemas"]["FixView"] | null;
-            /** @description Where that text stands in the prompt. */
+            /** @description The ranges of that text in the prompt. */
             spans: components["schemas"]["ProofSpan"][];
-            /** @description The text that stands in the prompt. */
+            /** @description Its text in the prompt. */
             text?: string | null;
         };
-        /** @description Where a text stands. */
+        /** @description The range of a text. */
         ProofSpan: {
             /** @description One past the last byte. */
             end: number;
@@ -2794,15 +2820,15 @@ export interface components {
              */
             threshold?: number | null;
         };
-        /** @description How to tell what happened before. */
+        /** @description What the recap is made from. */
         RecapBody: {
             /**
-             * @description Only if nobody has told the story for some hours.
+             * @description Only if nobody has written for some hours.
              * @default false
              */
             if_away: boolean;
             /**
-             * @description How many of the newest messages it is told from; 40 without it.
+             * @description How many of the newest messages it is made from; 40 by default.
              * @default null
              */
             messages: number | null;
@@ -2811,10 +2837,10 @@ export interface components {
         RecapView: {
             /**
              * Format: int64
-             * @description Hours since the story was last told, if that is long enough for a recap.
+             * @description Hours since the last message, if that is long enough for a recap.
              */
             away_hours?: number | null;
-            /** @description The recap; none if the model had nothing to tell, or nobody was away. */
+            /** @description The recap; none if the model has none, or nobody was away. */
             recap?: string | null;
         };
         /** @description Something that happened to a record. */
@@ -2918,7 +2944,7 @@ export interface components {
             /** @description What to put in its place; with `regex`, `$1` is the first group. */
             with: string;
         };
-        /** @description What to tell again. */
+        /** @description What to replay. */
         ReplayBody: {
             /** @description The chats; all without it. */
             chats?: components["schemas"]["ChatId"][] | null;
@@ -2956,18 +2982,51 @@ export interface components {
          * @enum {string}
          */
         Role: "system" | "user" | "assistant" | "tool";
+        /** @description How a prompt fits into the model's context. */
+        RoomUse: {
+            /**
+             * @description The size of the context.
+             * @default 0
+             */
+            context: components["schemas"]["Tokens"];
+            /**
+             * @description The lore and memory that gave way, in order.
+             * @default []
+             */
+            given_up: components["schemas"]["GivenUp"][];
+            /**
+             * @description The oldest messages of the chat that were not sent. They stay in the stored story.
+             * @default []
+             */
+            left_out: components["schemas"]["LeftOutMessage"][];
+            /** @default null */
+            over: components["schemas"]["Tokens"] | null;
+            /** @default null */
+            prompt: components["schemas"]["Tokens"] | null;
+            /**
+             * @description What is kept free for the reply.
+             * @default 0
+             */
+            reply: components["schemas"]["Tokens"];
+            /**
+             * @description Whether a setting, the request or the model's server stated that size. If not, it is
+             *     assumed, and nothing gives way.
+             * @default false
+             */
+            stated: boolean;
+        };
         /** @description Requests for models of this name go there. */
         RouteSetting: {
             /** @description The connection. */
             connection: components["schemas"]["ConnectionId"];
-            /** @description The model's name; `*` stands for any letters, `?` for one. */
+            /** @description The model's name; `*` matches any letters, `?` one. */
             models: string;
         };
         /** @description Which request goes where, and which connection does what. */
         RoutesView: {
             /** @description What works now. */
             effective: components["schemas"]["EffectiveRoutes"];
-            /** @description The features that are being taken up: an embedder is asked for all lore first. */
+            /** @description The features that are being switched: an embedder embeds all lore first. */
             pending: string[];
             /** @description Why what was set here does not work. */
             problems: string[];
@@ -3000,7 +3059,7 @@ export interface components {
             routes: components["schemas"]["RouteSetting"][];
         };
         /**
-         * @description How a run stands.
+         * @description The state of a run.
          * @enum {string}
          */
         RunState: "running" | "done" | "cancelled";
@@ -3083,7 +3142,7 @@ export interface components {
             from?: components["schemas"]["PrefixHash"] | null;
             /**
              * Format: int64
-             * @description The job that reads what was told in it, if it was kept and a model is set.
+             * @description The job that extracts memories from it, if it was kept and a model is set.
              */
             job?: number | null;
             /** @description Whether one is open. */
@@ -3194,7 +3253,7 @@ export interface components {
             injections: components["schemas"]["Injection"][];
             /** @description Where they go. */
             place: components["schemas"]["Place"];
-            /** @description The role they are told in. */
+            /** @description Their role. */
             role: components["schemas"]["Role"];
             /** @description The texts, one under the other. */
             text: string;
@@ -3234,7 +3293,7 @@ export interface components {
          * @enum {string}
          */
         SourceKind: "lorebook" | "vault" | "memory" | "note";
-        /** @description Where a text stands in a prompt that is kept as it was. */
+        /** @description The place of a text that is kept for the prompt cache. */
         Standing: {
             idle_since?: components["schemas"]["MessageCount"] | null;
             /** @description The place in this prompt. */
@@ -3351,6 +3410,8 @@ export interface components {
         } | {
             /** @enum {string} */
             code: "key_too_slow";
+            /** @description Why it was given up. */
+            cost: components["schemas"]["KeyCost"];
             /** @description The key. */
             key: string;
         } | {
@@ -3471,6 +3532,11 @@ export interface components {
         } | {
             /** @enum {string} */
             code: "budget_closed";
+            /** @description What it needed. */
+            needed: components["schemas"]["Tokens"];
+        } | {
+            /** @enum {string} */
+            code: "no_room";
             /** @description What it needed. */
             needed: components["schemas"]["Tokens"];
         } | {
@@ -3724,7 +3790,7 @@ export interface components {
             place?: components["schemas"]["Place"] | null;
             /** @description The entry's id or the memory's slot. */
             source: string;
-            /** @description How it stands. */
+            /** @description Its state. */
             state: components["schemas"]["ThreadState"];
             /** @description What people call it. */
             title: string;
@@ -3732,7 +3798,7 @@ export interface components {
             tokens: components["schemas"]["Tokens"];
         };
         /**
-         * @description How a thread stands at a turn.
+         * @description The state of a thread at a turn.
          * @enum {string}
          */
         ThreadState: "fired" | "carried" | "lingering" | "cut";
@@ -3789,7 +3855,7 @@ export interface components {
         TreeNode: {
             /** @description Whether it is on the current path. */
             current: boolean;
-            /** @description The beginning of what is said. */
+            /** @description The beginning of the text. */
             excerpt: string;
             /** @description The message. */
             message: components["schemas"]["MessageId"];
@@ -3797,7 +3863,7 @@ export interface components {
             name?: string | null;
             /** @description Names the node. */
             node: components["schemas"]["PrefixHash"];
-            /** @description How deep it stands, from 1. */
+            /** @description Its position on the path, from 1. */
             number: number;
             /** @description The node before; all zeros for a first message. */
             parent: components["schemas"]["PrefixHash"];
@@ -4096,6 +4162,7 @@ export interface components {
              *     were not kept.
              */
             reproduced?: boolean | null;
+            room?: components["schemas"]["RoomUse"] | null;
             /** @description What was woven in, carried on or cut. */
             threads: components["schemas"]["Thread"][];
             took?: components["schemas"]["Took"] | null;
@@ -4147,7 +4214,7 @@ export interface components {
             notes: components["schemas"]["ImportNote"][];
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the import back; none for a dry run. */
@@ -4248,6 +4315,8 @@ export interface components {
         Warning: {
             /** @enum {string} */
             code: "key_too_slow";
+            /** @description Why it was given up. */
+            cost: components["schemas"]["KeyCost"];
             /** @description The entry's title. */
             entry: string;
             /** @description The key. */
@@ -4298,6 +4367,11 @@ export interface components {
             generation?: components["schemas"]["GenerationType"];
             /** @description The group, in a chat of several characters. */
             group?: string | null;
+            /**
+             * Format: int32
+             * @description The longest reply, in tokens: so much of the context is kept free.
+             */
+            max_tokens?: number | null;
             /** @description What is said after that. */
             messages?: components["schemas"]["Said"][];
             /** @description The model it is for: chooses connection and tokenizer. */
@@ -4309,7 +4383,7 @@ export interface components {
              * @description The seed of all rolls.
              */
             seed?: number | null;
-            /** @description The node of the chat that the story is told from; where it is without it. */
+            /** @description The node that the turn follows; the chat's tip by default. */
             tip?: string | null;
             /** @description The user's name. */
             user?: string | null;
@@ -4336,6 +4410,7 @@ export interface components {
             node: components["schemas"]["PrefixHash"];
             /** @description The prompt with the texts sewn in. */
             prompt: components["schemas"]["PromptMap"];
+            room?: components["schemas"]["RoomUse"] | null;
             /** @description The texts by place and role. */
             slots: components["schemas"]["Slot"][];
             /** @description What was woven in, carried on or cut. */
@@ -4385,7 +4460,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
@@ -4395,7 +4470,7 @@ export interface components {
         Wrote_BookView: {
             /** @description A book. */
             item: {
-                /** @description Whom it follows; nobody if it only stands there. */
+                /** @description What it is attached to; nothing if it is only stored. */
                 bindings: components["schemas"]["Binding"][];
                 /** @description What it says about itself. */
                 description: string;
@@ -4411,7 +4486,7 @@ export interface components {
                 id: components["schemas"]["BookId"];
                 /** @description Its name. */
                 name: string;
-                /** @description Whether its entries bring in others, where it says so. */
+                /** @description Whether its entries activate others, if the book sets it. */
                 recursive?: boolean | null;
                 /**
                  * Format: int64
@@ -4420,21 +4495,21 @@ export interface components {
                 revision?: number | null;
                 /**
                  * Format: int32
-                 * @description How many messages its entries scan, where it says so.
+                 * @description How many messages its entries scan, if the book sets it.
                  */
                 scan_depth?: number | null;
                 /** @description Where it is from. */
                 source: components["schemas"]["BookSource"];
                 /**
                  * Format: int32
-                 * @description Its own budget, where it says so.
+                 * @description Its own budget, if the book sets it.
                  */
                 token_budget?: number | null;
                 version?: components["schemas"]["BookVersion"] | null;
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
@@ -4472,7 +4547,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
@@ -4489,7 +4564,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
@@ -4504,7 +4579,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
@@ -4521,7 +4596,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
@@ -4536,7 +4611,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
@@ -4551,7 +4626,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
@@ -4563,7 +4638,7 @@ export interface components {
             item: {
                 /** @description What works now. */
                 effective: components["schemas"]["EffectiveRoutes"];
-                /** @description The features that are being taken up: an embedder is asked for all lore first. */
+                /** @description The features that are being switched: an embedder embeds all lore first. */
                 pending: string[];
                 /** @description Why what was set here does not work. */
                 problems: string[];
@@ -4572,7 +4647,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
@@ -4587,14 +4662,14 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
             undo?: string | null;
         };
         /**
-         * @description Where a text stands.
+         * @description The zone of a text.
          * @enum {string}
          */
         Zone: "head" | "ledger" | "tail" | "marked";

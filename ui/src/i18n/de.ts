@@ -219,6 +219,14 @@ export const de: Record<Key, string> = {
   'insp.cause.woven': 'erste Änderung: eingewobener Text „{title}“',
   'insp.cause.message': 'erste Änderung: eine Nachricht des Prompts',
   'insp.first': 'erster Zug, nichts zum Vergleichen',
+  'room.sizes': 'Prompt {prompt} Token, {reply} für die Antwort, Kontext {context}',
+  'room.left_out':
+    '{count, plural, one {Die älteste Nachricht wurde} other {Die # ältesten Nachrichten wurden}} nicht gesendet: {tokens} Token. Die Geschichte behält sie.',
+  'room.given_up':
+    '{count, plural, one {# Text} other {# Texte}} aus Lore und Gedächtnis machten Platz: {tokens} Token',
+  'room.over': 'Der Prompt ist {over} Token länger als der Kontext von {context}.',
+  'room.over.assumed':
+    'Der Prompt könnte {over} Token zu lang sein. Niemand gibt die Kontextgröße an; {context} ist angenommen, darum wurde nichts gekürzt. Stelle sie in den Einstellungen ein.',
   'insp.folded':
     '{count, plural, one {# frühere Nachricht} other {# frühere Nachrichten}}, {tokens} Token, alle unverändert',
   'insp.passage': '{source}: {title}, {tokens} Token',
@@ -319,7 +327,11 @@ export const de: Record<Key, string> = {
   'stop.suppressed': 'verhindert durch @@dont_activate',
   'stop.no_keys': 'hat keine Schlüssel',
   'stop.no_key_found': 'keiner seiner Schlüssel wurde gefunden',
-  'stop.key_too_slow': 'Schlüssel „{key}“ braucht zu viele Schritte',
+  'stop.key_too_slow.too_many_steps': 'Schlüssel „{key}“ braucht zu viele Schritte',
+  'stop.key_too_slow.suspended':
+    'Schlüssel „{key}“ ist ausgesetzt: er war in einem früheren Zug zu langsam',
+  'stop.key_too_slow.no_steps_left':
+    'Schlüssel „{key}“ wurde nicht versucht: andere Schlüssel haben die Schritte dieses Zugs verbraucht',
   'stop.not_near': 'seine Bedeutung ist nicht nah genug ({score}, nötig {threshold})',
   'stop.not_near.others': 'andere sind in der Bedeutung näher',
   'stop.out_of_reach':
@@ -342,6 +354,8 @@ export const de: Record<Key, string> = {
   'stop.gate': 'eine Bedingung an den Chat gilt nicht ({gate})',
   'stop.excluded': '{found} gefunden, was ihn verbietet',
   'stop.required': 'braucht auch eines von {missing}',
+  'stop.no_room':
+    'braucht {needed} Token; Lore und Gedächtnis haben zusammen zu wenig Platz, und anderes ist wichtiger',
   'stop.budget_closed': 'etwas davor passte nicht und schloss das Budget',
   'stop.warmup': 'seine Schlüssel kommen {found}-mal vor, er wartet auf {needed}',
   'stop.resting': 'pausiert noch {left, plural, one {# Zug} other {# Züge}}',
@@ -373,6 +387,7 @@ export const de: Record<Key, string> = {
   'fix.nearness': 'Die Schwelle der Bedeutung auf {threshold} senken',
   'fix.near_entries': '{most} Einträge über die Bedeutung hereinlassen',
   'fix.budget': 'Das Lore-Budget auf {tokens} Token heben',
+  'fix.total_budget': 'Lore und Gedächtnis zusammen {tokens} Token erlauben',
 
   'place.before_main': 'vor dem Hauptprompt',
   'place.after_main': 'nach dem Hauptprompt',
@@ -902,6 +917,7 @@ export const de: Record<Key, string> = {
   'all.effect.at_start': 'Nur die Konfigurationsdatei und die Befehlszeile können es setzen.',
   'all.section.story': 'Was Anfragen nicht sagen',
   'all.section.weaving': 'Verweben',
+  'all.section.budget': 'Das Budget über alles',
   'all.section.lore': 'Alle Lore',
   'all.section.world_info': 'World Info',
   'all.section.cards': 'Bücher von Karten',
@@ -1233,6 +1249,8 @@ export const de: Record<Key, string> = {
   'batch.field': 'Zu setzendes Feld',
   'batch.value': 'Wert',
   'batch.set': 'Setzen',
+  'lint.code.slow_regex':
+    'Ein regulärer Ausdruck braucht in einem langen Text zu viele Schritte und wird dann ausgesetzt',
   'lint.code.not_a_regex': 'Ein Schlüssel sieht wie ein regulärer Ausdruck aus, ist aber keiner',
   'lint.code.no_keys': 'Ohne Schlüssel, also holt ihn nichts herein',
   'lint.code.empty_content': 'Ohne Text',

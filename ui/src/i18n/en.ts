@@ -218,6 +218,14 @@ export const en = {
   'insp.cause.woven': 'first change: woven text “{title}”',
   'insp.cause.message': 'first change: a message of the prompt',
   'insp.first': 'first turn, nothing to compare with',
+  'room.sizes': 'Prompt {prompt} tokens, {reply} for the reply, context {context}',
+  'room.left_out':
+    '{count, plural, one {The oldest message was} other {The # oldest messages were}} not sent: {tokens} tokens. The story keeps them.',
+  'room.given_up':
+    '{count, plural, one {# text} other {# texts}} of lore and memory gave way: {tokens} tokens',
+  'room.over': 'The prompt is {over} tokens longer than the context of {context}.',
+  'room.over.assumed':
+    'The prompt may be {over} tokens too long. Nobody states the context size; {context} is assumed, so nothing was cut. Set it in the settings.',
   'insp.folded':
     '{count, plural, one {# earlier message} other {# earlier messages}}, {tokens} tokens, all unchanged',
   'insp.passage': '{source}: {title}, {tokens} tokens',
@@ -316,7 +324,10 @@ export const en = {
   'stop.suppressed': 'forced off by @@dont_activate',
   'stop.no_keys': 'has no keys',
   'stop.no_key_found': 'none of its keys was found',
-  'stop.key_too_slow': 'key “{key}” takes too many steps',
+  'stop.key_too_slow.too_many_steps': 'key “{key}” takes too many steps',
+  'stop.key_too_slow.suspended': 'key “{key}” is suspended: it was too slow in an earlier turn',
+  'stop.key_too_slow.no_steps_left':
+    'key “{key}” was not tried: other keys used up the steps of this turn',
   'stop.not_near': 'its meaning is not near enough ({score}, needs {threshold})',
   'stop.not_near.others': 'others are nearer in meaning',
   'stop.out_of_reach':
@@ -338,6 +349,8 @@ export const en = {
   'stop.gate': 'a condition on the chat does not hold ({gate})',
   'stop.excluded': 'found {found}, which forbids it',
   'stop.required': 'also needs one of {missing}',
+  'stop.no_room':
+    'needs {needed} tokens; lore and memory together have too little room, and others are more important',
   'stop.budget_closed': 'something before it did not fit and closed the budget',
   'stop.warmup': 'its keys occur {found} times, it waits for {needed}',
   'stop.resting': 'pauses for {left, plural, one {# more turn} other {# more turns}}',
@@ -368,6 +381,7 @@ export const en = {
   'fix.nearness': 'Lower the threshold of meaning to {threshold}',
   'fix.near_entries': 'Let {most} entries in by meaning',
   'fix.budget': 'Raise the lore budget to {tokens} tokens',
+  'fix.total_budget': 'Allow lore and memory together {tokens} tokens',
 
   'place.before_main': 'before the main prompt',
   'place.after_main': 'after the main prompt',
@@ -888,6 +902,7 @@ export const en = {
   'all.effect.at_start': 'Only the configuration file and flags can set it.',
   'all.section.story': 'What requests do not say',
   'all.section.weaving': 'Weaving',
+  'all.section.budget': 'The budget over everything',
   'all.section.lore': 'All lore',
   'all.section.world_info': 'World Info',
   'all.section.cards': 'Card books',
@@ -1217,6 +1232,8 @@ export const en = {
   'batch.field': 'Field to set',
   'batch.value': 'Value',
   'batch.set': 'Set',
+  'lint.code.slow_regex':
+    'A regular expression takes too many steps in a long text, and is then suspended',
   'lint.code.not_a_regex': 'A key has the form of a regular expression, but is none',
   'lint.code.no_keys': 'It has no keys, so nothing brings it in',
   'lint.code.empty_content': 'It has no text',

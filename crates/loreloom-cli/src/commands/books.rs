@@ -1,4 +1,4 @@
-//! The bookcase: books that stay, with whom they follow.
+//! Stored books, and what they are attached to.
 
 use std::{io::Write, path::PathBuf, sync::Arc};
 
@@ -14,11 +14,11 @@ use loreloom_ports::{Clock as _, Revision};
 use loreloom_server::{Maker, StoredBook, StoredBooks};
 
 use super::serve::runtime;
-use crate::{clock::SystemClock, files, lore::read_book, moment, store::StoreArguments};
+use crate::{clock::SystemClock, dates, files, lore::read_book, store::StoreArguments};
 
 /// Keep books with the stories, so that `serve` weaves from them.
 ///
-/// A book follows everybody, a character, a persona, a group or one chat. Every change has
+/// A book is attached to everything, a character, a persona, a group or one chat. Every change has
 /// a number and can be undone.
 #[derive(Debug, Args)]
 pub(crate) struct BooksArguments {
@@ -35,29 +35,11 @@ pub(crate) struct BooksArguments {
 
 #[derive(Debug, Subcommand)]
 enum BooksCommand {
-    /// List the books and whom they follow
+    /// List the books and what they are attached to
     List,
     /// Put books in, or new versions of books that are there
-    Add {
-        /// Lorebooks or cards of any format
-        #[arg(value_name = "FILE", required = true)]
-        files: Vec<PathBuf>,
-
-        /// Whom they follow: `everywhere`, `character:NAME`, `persona:NAME`, `group:NAME` or
-        /// `chat:ID`; may be given several times. A book that is there keeps its own
-        #[arg(long = "to", value_name = "WHOM", value_parser = binding)]
-        to: Vec<Binding>,
-
-        /// How they are read: without it books of cards with decorators are card books, all
-        /// others World Info, and a book that is there stays as it is
-        #[arg(long, value_enum)]
-        dialect: Option<DialectName>,
-
-        /// The id of a single book, instead of its file's name
-        #[arg(long, value_name = "BOOK")]
-        id: Option<String>,
-    },
-    /// Let a book follow somebody
+    Add(NewBooks),
+    /// Attach a book
     Attach {
         /// The book
         book: String,
@@ -65,7 +47,7 @@ enum BooksCommand {
         #[arg(required = true, value_name = "WHOM", value_parser = binding)]
         to: Vec<Binding>,
     },
-    /// Let a book no longer follow somebody
+    /// Detach a book
     Detach {
         /// The book
         book: String,
@@ -91,6 +73,27 @@ enum BooksCommand {
     },
 }
 
+#[derive(Debug, Args)]
+struct NewBooks {
+    /// Lorebooks or cards of any format
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// What they are attached to: `everywhere`, `character:NAME`, `persona:NAME`, `group:NAME` or
+    /// `chat:ID`; may be given several times. A book that is there keeps its own
+    #[arg(long = "to", value_name = "WHOM", value_parser = binding)]
+    to: Vec<Binding>,
+
+    /// How they are read: without it books of cards with decorators are card books, all
+    /// others World Info, and a book that is there stays as it is
+    #[arg(long, value_enum)]
+    dialect: Option<DialectName>,
+
+    /// The id of a single book, instead of its file's name
+    #[arg(long, value_name = "BOOK")]
+    id: Option<String>,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum DialectName {
     /// `SillyTavern`'s World Info
@@ -111,7 +114,7 @@ impl From<DialectName> for Dialect {
 fn binding(text: &str) -> Result<Binding, String> {
     Binding::parse(text).ok_or_else(|| {
         format!(
-            "a book follows `everywhere`, `character:NAME`, `persona:NAME`, `group:NAME` or \
+            "a book is attached to `everywhere`, `character:NAME`, `persona:NAME`, `group:NAME` or \
              `chat:ID`, found `{text}`"
         )
     })
@@ -123,14 +126,14 @@ impl BooksArguments {
         let now = SystemClock.now();
         runtime()?.block_on(async {
             let store = self.store.open_or_make().await?;
-            let case = StoredBooks { desk: store.as_ref(), tenant: &tenant };
+            let case = StoredBooks { documents: store.as_ref(), tenant: &tenant };
             match &self.what {
                 BooksCommand::List => list(out, &case, self.json).await,
                 BooksCommand::Log { most } => {
                     let revisions = store.revisions(&tenant, None, *most).await?;
                     log(out, &revisions, self.json)
                 }
-                other @ (BooksCommand::Add { .. }
+                other @ (BooksCommand::Add(_)
                 | BooksCommand::Attach { .. }
                 | BooksCommand::Detach { .. }
                 | BooksCommand::Remove { .. }
@@ -151,9 +154,7 @@ async fn change(
     now: Timestamp,
 ) -> anyhow::Result<u64> {
     Ok(match what {
-        BooksCommand::Add { files, to, dialect, id } => {
-            add(case, files, to, *dialect, id.as_deref(), now).await?
-        }
+        BooksCommand::Add(new) => new.add(case, now).await?,
         BooksCommand::Attach { book, to } => {
             case.arrange(&book.as_str().into(), None, now, |shelved| {
                 shelved.bindings.extend(to.iter().cloned());
@@ -166,7 +167,7 @@ async fn change(
             let standing = case.find(&book.as_str().into()).await?;
             let missing = from.iter().find(|one| !standing.shelved.bindings.contains(one));
             if let Some(missing) = missing {
-                anyhow::bail!("`{book}` does not follow `{missing}`");
+                anyhow::bail!("`{book}` is not attached to `{missing}`");
             }
             case.arrange(&standing.id, None, now, |shelved| {
                 shelved.bindings.retain(|one| !from.is_empty() && !from.contains(one));
@@ -177,46 +178,44 @@ async fn change(
         BooksCommand::Undo { revision } => {
             let revision = match revision {
                 Some(revision) => *revision,
-                None => case.desk.revision(case.tenant).await?,
+                None => case.documents.revision(case.tenant).await?,
             };
-            case.desk.undo(case.tenant, revision, now).await?
+            case.documents.undo(case.tenant, revision, now).await?
         }
-        BooksCommand::List | BooksCommand::Log { .. } => case.desk.revision(case.tenant).await?,
+        BooksCommand::List | BooksCommand::Log { .. } => {
+            case.documents.revision(case.tenant).await?
+        }
     })
 }
 
-async fn add(
-    case: &StoredBooks<'_>,
-    paths: &[PathBuf],
-    to: &[Binding],
-    dialect: Option<DialectName>,
-    id: Option<&str>,
-    now: Timestamp,
-) -> anyhow::Result<u64> {
-    anyhow::ensure!(id.is_none() || paths.len() == 1, "`--id` names a single book");
-    // All files are read before anything is written.
-    let mut volumes = Vec::new();
-    for path in paths {
-        let stem = files::stem(path);
-        let id = id.unwrap_or(&stem);
-        let book = Arc::new(read_book(path, id, &stem)?.book);
-        let twice = volumes.iter().any(|(other, _): &(Volume, _)| other.book.id == book.id);
-        anyhow::ensure!(!twice, "two files are called `{}`", book.id);
-        let there = case.find(&BookId::from(id)).await.ok();
-        let dialect = dialect.map(Dialect::from);
-        let before = there.as_ref().map(|there| there.shelved.dialect);
-        let dialect = dialect.or(before).unwrap_or_else(|| dialect_of(&book));
-        volumes.push((Volume { book, dialect }, there));
+impl NewBooks {
+    async fn add(&self, case: &StoredBooks<'_>, now: Timestamp) -> anyhow::Result<u64> {
+        let (paths, id) = (&self.files, self.id.as_deref());
+        anyhow::ensure!(id.is_none() || paths.len() == 1, "`--id` names a single book");
+        // All files are read before anything is written.
+        let mut volumes = Vec::new();
+        for path in paths {
+            let stem = files::stem(path);
+            let id = id.unwrap_or(&stem);
+            let book = Arc::new(read_book(path, id, &stem)?.book);
+            let twice = volumes.iter().any(|(other, _): &(Volume, _)| other.book.id == book.id);
+            anyhow::ensure!(!twice, "two files are called `{}`", book.id);
+            let there = case.find(&BookId::from(id)).await.ok();
+            let dialect = self.dialect.map(Dialect::from);
+            let before = there.as_ref().map(|there| there.shelved.dialect);
+            let dialect = dialect.or(before).unwrap_or_else(|| dialect_of(&book));
+            volumes.push((Volume { book, dialect }, there));
+        }
+        let books = volumes.into_iter().map(|(volume, there)| {
+            let bindings = match there {
+                _ if !self.to.is_empty() => self.to.clone(),
+                Some(there) => there.shelved.bindings,
+                None => vec![Binding::Everywhere],
+            };
+            (volume, bindings)
+        });
+        Ok(case.put(books.collect(), Maker::Import, None, now).await?)
     }
-    let books = volumes.into_iter().map(|(volume, there)| {
-        let bindings = match there {
-            _ if !to.is_empty() => to.to_vec(),
-            Some(there) => there.shelved.bindings,
-            None => vec![Binding::Everywhere],
-        };
-        (volume, bindings)
-    });
-    Ok(case.put(books.collect(), Maker::Import, None, now).await?)
 }
 
 async fn list(out: &mut dyn Write, case: &StoredBooks<'_>, json: bool) -> anyhow::Result<()> {
@@ -231,16 +230,16 @@ async fn list(out: &mut dyn Write, case: &StoredBooks<'_>, json: bool) -> anyhow
     let width = width.unwrap_or(4).clamp(4, 40);
     for (at, StoredBook { id, shelved, .. }) in books.iter().enumerate() {
         if at == 0 {
-            writeln!(out, "{:<width$}  ENTRIES  READ AS     FOLLOWS", "BOOK")?;
+            writeln!(out, "{:<width$}  ENTRIES  DIALECT     ATTACHED TO", "BOOK")?;
         }
-        let follows: Vec<String> = shelved.bindings.iter().map(Binding::to_string).collect();
-        let follows = if follows.is_empty() { "nobody".to_owned() } else { follows.join(", ") };
+        let attached: Vec<String> = shelved.bindings.iter().map(Binding::to_string).collect();
+        let attached = if attached.is_empty() { "nothing".to_owned() } else { attached.join(", ") };
         let dialect = match shelved.dialect {
             Dialect::WorldInfo => "world-info",
             Dialect::Cards => "cards",
         };
         let (id, entries) = (id.as_str(), shelved.entries);
-        writeln!(out, "{id:<width$}  {entries:>7}  {dialect:<10}  {follows}")?;
+        writeln!(out, "{id:<width$}  {entries:>7}  {dialect:<10}  {attached}")?;
     }
     Ok(())
 }
@@ -251,7 +250,7 @@ fn log(out: &mut dyn Write, revisions: &[Revision], json: bool) -> anyhow::Resul
     }
     for Revision { number, created, undoes, changes } in revisions {
         let undoes = undoes.map_or(String::new(), |undone| format!(" (undoes {undone})"));
-        writeln!(out, "{number}  {} UTC{undoes}", moment::shown(*created))?;
+        writeln!(out, "{number}  {} UTC{undoes}", dates::shown(*created))?;
         for change in changes {
             let done = match (&change.before, &change.after) {
                 (None, _) => "put in",

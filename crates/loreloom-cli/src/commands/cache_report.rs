@@ -85,13 +85,12 @@ struct Summary {
     tried: ModeResult,
 }
 
-/// One turn.
 #[derive(Serialize)]
 struct Turn {
     /// The message it was computed on.
     message: usize,
     modes: BTreeMap<Mode, SharedPrefix>,
-    /// Texts that stand there though the turn does not ask for them.
+    /// Texts that stay though the turn does not ask for them.
     lingering: usize,
     evicted: usize,
     left_out: usize,
@@ -174,8 +173,8 @@ impl CacheReport {
     }
 }
 
-/// What the entries and notes of a day say, and whether their texts must not linger. Whom a book
-/// follows is not looked at: the chat is told as if all were active.
+/// The texts of entries and notes of one library, and whether they must not linger. Attachments
+/// are ignored: all books count as active.
 #[derive(Default)]
 struct Sayings(BTreeMap<EntryId, (bool, Digest)>);
 
@@ -229,12 +228,12 @@ impl ReportedTurn {
             head: fingerprint(bare[..head].iter().map(|one| (one.role, one.content.as_str()))),
             length: MessageCount(u32::try_from(*message).unwrap_or(u32::MAX)),
             marked: &[],
+            limit: asked.max(budgets),
         };
         let (modes, planned) = trial.turn(&TrialTurn {
             scene,
             injections: &record.injections,
             sources,
-            limit: asked.max(budgets),
             assemble: &|texts, skip| woven(bare, head, skip, texts),
         });
         Turn {

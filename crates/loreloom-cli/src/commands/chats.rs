@@ -4,10 +4,10 @@ use std::io::Write;
 
 use clap::Args;
 use loreloom_core::ids::TenantId;
-use loreloom_server::Labels;
+use loreloom_server::AllChatMetadata;
 
 use super::serve::runtime;
-use crate::{moment, store::StoreArguments, stored::excerpt};
+use crate::{dates, store::StoreArguments, stored::excerpt};
 
 /// List the stored chats, last changed first.
 #[derive(Debug, Args)]
@@ -29,8 +29,8 @@ impl Chats {
         let chats = runtime()?.block_on(async {
             let (store, tenant) = (self.store.open().await?, TenantId::local());
             let mut chats = store.chats(&tenant).await?;
-            let labels = Labels::read(store.as_ref(), &tenant).await?;
-            chats.retain_mut(|one| labels.apply(&mut one.chat) == self.deleted);
+            let all = AllChatMetadata::read(store.as_ref(), &tenant).await?;
+            chats.retain_mut(|one| all.apply(&mut one.chat) == self.deleted);
             anyhow::Ok(chats)
         })?;
         if self.json {
@@ -42,7 +42,7 @@ impl Chats {
         writeln!(out, "{:<width$}  MESSAGES  TURNS  CHANGED (UTC)     TITLE", "CHAT")?;
         for one in chats {
             let (id, title) = (one.chat.id.as_str(), excerpt(&one.chat.title, 40));
-            let changed = moment::shown(one.chat.updated);
+            let changed = dates::shown(one.chat.updated);
             let (messages, turns) = (one.messages, one.turns);
             writeln!(out, "{id:<width$}  {messages:>8}  {turns:>5}  {changed}  {title}")?;
         }

@@ -75,7 +75,7 @@ impl Test {
     /// The connections to try, by name.
     fn wanted(&self, config: &Config) -> anyhow::Result<Vec<(String, ConnectionSettings)>> {
         if let Some(url) = &self.url {
-            // The whole of what is wrong with it is told before it is one.
+            // All errors are shown before it is used.
             let _checked = Address::parse(url)?;
             let kind = self.kind.as_deref().map(str::parse::<ConnectionKind>).transpose()?;
             let one = ConnectionSettings {
@@ -169,7 +169,7 @@ fn print(out: &mut dyn Write, finding: &Finding) -> std::io::Result<()> {
     }
 }
 
-/// What was set up through the API: nothing, where nobody has told a story yet.
+/// Connections that were added through the API; none if there is no store yet.
 fn own(store: &StoreArguments) -> anyhow::Result<(Vec<OwnConnection>, Routing)> {
     runtime()?.block_on(async {
         let store = match store.open().await {

@@ -15,7 +15,7 @@ use loreloom_formats::{
 use serde::Serialize;
 
 use crate::{
-    files, limits::limits, lore::ReadingArguments, notes_folder::NotesFolder, wording::counted,
+    files, limits::limits, lore::ReadingArguments, notes_folder::NotesFolder, plural::counted,
 };
 
 /// The name of the format that is a folder of notes.

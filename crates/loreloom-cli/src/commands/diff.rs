@@ -59,15 +59,15 @@ impl Diff {
         };
         match told {
             Ok(()) if changes.is_empty() => Ok(()),
-            // A reader that has seen enough (`| head`) is told the status all the same.
+            // A reader that has seen enough (`| head`) still gets the status.
             Err(error) if !is_broken_pipe(&error) => Err(error),
             Ok(()) | Err(_) => Err(Different.into()),
         }
     }
 }
 
-/// Two files differ, or lore does otherwise than its tests expect. Everything about that is
-/// told already: only the status is left to say.
+/// Two files differ, or lore fails its tests. All about it is printed already: only the status is
+/// left.
 #[derive(Debug, thiserror::Error)]
 #[error("they differ")]
 pub(crate) struct Different;

@@ -21,9 +21,8 @@ const CHAT: &str = "loreloom-chat";
 
 /// Write a chat, a lorebook or a card for another program.
 ///
-/// A stored chat is written with all its branches, turns and books as one JSON document. A
-/// file with lore is written in the format that `--format` names; what the format has no
-/// place for is told.
+/// A stored chat is written with all its branches, turns and books as one JSON document. A file
+/// with lore is written in the format of `--format`; what the format cannot store is reported.
 #[derive(Debug, Args)]
 pub(crate) struct Export {
     /// A stored chat, a lorebook or card file, or a folder of those

@@ -14,7 +14,7 @@ use loreloom_core::ids::{ChatId, TenantId};
 use loreloom_formats::{Format, ImportNote, Loss, chat::ImportedChat};
 use loreloom_ports::Clock as _;
 use loreloom_ports::history::archive::{self, Archive};
-use loreloom_server::{ChatCounts, ChatImportError, import_chats};
+use loreloom_server::{ChatCounts, ChatImport, ChatImportError};
 use serde::Serialize;
 
 use self::found::{ImportKind, ImportSource};
@@ -23,8 +23,8 @@ use super::{
     serve::runtime,
 };
 use crate::{
-    clock::SystemClock, files, limits, lore::ReadingArguments, store::StoreArguments,
-    vault::RestAccess, wording::counted,
+    clock::SystemClock, files, limits, lore::ReadingArguments, plural::counted,
+    store::StoreArguments, vault::RestAccess,
 };
 
 /// Read lorebooks, cards and chats, whatever their format.
@@ -229,7 +229,8 @@ impl Import {
         let counts = runtime()?.block_on(async {
             let store = self.store.open_or_make().await?;
             let tenant = TenantId::local();
-            match import_chats(store.as_ref(), &tenant, &id, chats, self.add, now).await {
+            let import = ChatImport { store: store.as_ref(), tenant: &tenant, chat: &id, now };
+            match import.run(chats, self.add).await {
                 Err(known @ ChatImportError::Known { .. }) => {
                     anyhow::bail!("{known}: `--chat` names another, `--add` adds to it")
                 }
@@ -289,7 +290,6 @@ impl Import {
 
 const NO_PLACE: &str = "lore: `--into book FILE` or `--into vault FOLDER` says where it goes";
 
-/// The format of that name.
 fn named(name: &str) -> anyhow::Result<Format> {
     match Target::named(name)? {
         Target::File(format) => Ok(format),

@@ -77,7 +77,7 @@ struct NotRegex {
 
 /// The keys of a book that look like regular expressions and are none.
 fn not_regexes(mut book: Book) -> Vec<NotRegex> {
-    // A large book is in memory twice more otherwise, as it stood in its file.
+    // Otherwise the text of a large book is in memory twice more.
     book.origin = None;
     for entry in &mut book.entries {
         entry.raw = None;

@@ -7,7 +7,7 @@ use loreloom_core::ids::{ChatId, TenantId};
 use loreloom_ports::{Clock as _, JobId};
 
 use super::serve::runtime;
-use crate::{clock::SystemClock, moment, store::StoreArguments, wording::counted};
+use crate::{clock::SystemClock, dates, plural::counted, store::StoreArguments};
 
 /// List jobs, oldest first, or cancel some.
 #[derive(Debug, Args)]
@@ -60,7 +60,7 @@ impl Jobs {
                     total => format!("{}/{total}", job.body.done),
                 };
                 let (kind, state) = (job.kind.as_str(), job.state.as_str());
-                let (tries, at) = (job.attempts, moment::shown(job.updated));
+                let (tries, at) = (job.attempts, dates::shown(job.updated));
                 writeln!(
                     out,
                     "{:>6}  {kind:<9} {state:<9} {tries:>5}  {done:<7}  {at}  {}",

@@ -10,7 +10,7 @@ use loreloom_server::{KeyCabinet, KeyRecord, Scope};
 use serde_json::json;
 
 use super::serve::runtime;
-use crate::{clock::SystemClock, config::ConfigArguments, moment, store::StoreArguments};
+use crate::{clock::SystemClock, config::ConfigArguments, dates, store::StoreArguments};
 
 /// Make, list and revoke keys.
 ///
@@ -62,7 +62,7 @@ impl Keys {
         let store = self.store.under(&self.config.read()?);
         runtime()?.block_on(async {
             let store = store.open_or_make().await?;
-            let cabinet = KeyCabinet { desk: store.as_ref() };
+            let cabinet = KeyCabinet { documents: store.as_ref() };
             match &self.what {
                 KeysCommand::Add { name, scopes, tenant } => {
                     let scopes = if scopes.is_empty() {
@@ -125,7 +125,7 @@ impl Keys {
                 record.id(),
                 record.tenant,
                 scopes.join(","),
-                moment::shown(record.created),
+                dates::shown(record.created),
                 record.name
             )?;
         }

@@ -41,8 +41,8 @@ pub(crate) struct Lint {
     #[arg(long)]
     strict: bool,
 
-    /// A chat in which `DeepLore`'s Librarian looked for lore: what it missed again and again
-    /// is told; may be given several times
+    /// A chat in which `DeepLore`'s Librarian looked for lore: titles that it missed repeatedly
+    /// are reported; may be given several times
     #[arg(long = "chat", value_name = "FILE")]
     chats: Vec<PathBuf>,
 

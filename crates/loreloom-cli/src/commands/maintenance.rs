@@ -7,7 +7,7 @@ use loreloom_core::ids::TenantId;
 use loreloom_store::{Diagnosis, Salvage, SqliteStore, StoreAddress, doctor};
 
 use super::serve::runtime;
-use crate::{store::StoreArguments, wording::counted};
+use crate::{plural::counted, store::StoreArguments};
 
 /// Copy all chats to a new file, while they are in use.
 #[derive(Debug, Args)]

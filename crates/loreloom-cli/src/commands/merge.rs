@@ -18,14 +18,14 @@ use loreloom_formats::{
 };
 use serde_json::Value;
 
-use crate::{files, limits::limits, lore, wording::counted};
+use crate::{files, limits::limits, lore, plural::counted};
 
 /// Merge two changed versions of a lorebook.
 ///
-/// Writes the result over OURS, or to `--output`, in the format of OURS, and ends with
-/// status 1 if both sides changed the same thing: ours then stands, and every conflict is
-/// printed and marked in the file with all three values, as `loreloom_conflicts` of the
-/// entry. As a git merge driver: `loreloom merge %O %A %B %P`.
+/// Writes the result over OURS, or to `--output`, in the format of OURS. If both sides changed the
+/// same thing, OURS wins, the status is 1, and every conflict is printed and marked in the file
+/// with all three values, as `loreloom_conflicts` of the entry. As a git merge driver: `loreloom
+/// merge %O %A %B %P`.
 #[derive(Debug, Args)]
 pub(crate) struct Merge {
     /// The version both come from
@@ -54,7 +54,7 @@ impl Merge {
         let options = lore::reading(self.name.as_deref().unwrap_or(&self.ours), "book", "book");
         let (base, ours) = (files::read(&self.base)?, files::read(&self.ours)?);
         let theirs = files::read(&self.theirs)?;
-        // First what stands around the book: the lore is then merged into that.
+        // First the part around the book: the lore is then merged into that.
         let around = merge_around(&base, &ours, &theirs, &options)
             .with_context(|| format!("`{}`", self.ours.display()))?;
         let original = around.bytes.unwrap_or(ours);
@@ -125,7 +125,7 @@ fn titled(id: &EntryId, books: [&Book; 2]) -> String {
     }
 }
 
-/// A value of a conflict; of a whole entry only its text, the rest stands in the file.
+/// A value of a conflict; of a whole entry only its text, the rest is in the file.
 fn shown(value: &Value, is_whole: bool) -> String {
     if is_whole && value.is_null() {
         return "removed".to_owned();

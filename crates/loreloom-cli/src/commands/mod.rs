@@ -66,7 +66,7 @@ pub(crate) enum Command {
     Books(books::BooksArguments),
     /// Copy all chats to a new file, while they are in use
     Backup(maintenance::Backup),
-    /// Compare how much of each prompt a prompt cache can keep, by where the lore stands
+    /// Compare how much of each prompt a prompt cache can keep, by the place of the lore
     CacheReport(cache_report::CacheReport),
     /// List the stored chats
     Chats(chats::Chats),

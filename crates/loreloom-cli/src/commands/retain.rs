@@ -7,7 +7,7 @@ use loreloom_core::{ids::TenantId, units::Timestamp};
 use loreloom_ports::{Clock as _, Retained, Retention};
 
 use super::serve::runtime;
-use crate::{clock::SystemClock, store::StoreArguments, wording::counted};
+use crate::{clock::SystemClock, plural::counted, store::StoreArguments};
 
 /// Give up the prompts and verdicts of old turns to save space. Everything is kept unless you
 /// say so here; messages, state and the books of turns are kept in any case.

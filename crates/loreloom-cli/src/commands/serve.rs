@@ -34,6 +34,7 @@ use crate::{
     limits,
     lore::LoreArguments,
     model::{ModelArguments, ModelName},
+    open_files,
     settings::{Flags, ServerFlags, StoryFlags},
     store::StoreArguments,
     tokenizer::TokenizerArguments,
@@ -153,6 +154,7 @@ impl Serve {
             if let (Some(memory), Some(extractor)) = (&app.memory, extractor) {
                 memory.models.assign(extractor.used, extractor.model);
             }
+            open_files::raise_limit();
             let server = Server::start(app.clone(), address).await?;
             serve_memory::work(&app);
             writeln!(out, "listening on http://{}", server.address)?;
@@ -262,6 +264,7 @@ impl Serve {
         let character = own.story.character.as_deref();
         let defaults = Defaults {
             context: Tokens(own.story.context),
+            context_stated: started.is_set("story.context"),
             user: own.story.user.clone(),
             speaker: character.map(Speaker::named),
             seed: own.story.seed,
@@ -270,6 +273,7 @@ impl Serve {
         let weaving = Weaving {
             on: own.weaving.on,
             deadline: Duration::from_millis(own.weaving.deadline_ms),
+            longest_queued: Duration::from_secs(own.weaving.queue_seconds),
             placement: LorePlacement::from(&start.settings.weaving),
             ..Weaving::default()
         };

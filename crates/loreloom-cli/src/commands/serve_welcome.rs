@@ -8,7 +8,7 @@ use std::{
 
 use loreloom_server::{Connection, ConnectionKind};
 
-use crate::wording::counted;
+use crate::plural::counted;
 
 /// What the server is, in words. No secret is part of it: addresses are those that may be shown.
 pub(super) struct Welcome<'a> {

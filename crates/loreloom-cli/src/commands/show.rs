@@ -54,7 +54,7 @@ struct ShownTurn {
     summary: TurnSummary,
     woven: Vec<Injection>,
     titles: Vec<String>,
-    /// What earlier turns wove in and still stands, for the prompt cache.
+    /// Texts of earlier turns that stay, for the prompt cache.
     lingering: Vec<String>,
     budgets: Vec<BudgetUse>,
 }

@@ -76,7 +76,7 @@ fn switched(lines: &[TurnLine]) -> Vec<Switched<'_>> {
         .collect()
 }
 
-/// What stands only in the first of two lists.
+/// What is only in the first of two lists.
 fn only_in<'run>(these: &'run [Fired], those: &[Fired]) -> Vec<One<'run>> {
     let is_there = |one: &&Fired| those.iter().any(|other| other.entry == one.entry);
     let one = |fired: &'run Fired| One {

@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
-    lore_tests::{Loom, TestResult, run},
+    lore_tests::{TestResult, TestSetup, run},
     units::Tokens,
 };
 use loreloom_formats::lore_tests;
@@ -69,7 +69,7 @@ impl Test {
         let settings = self.lore.started(self.story.changes.clone())?.settings;
         let source = self.lore.library_source(&settings)?;
         let library = source.compile();
-        let loom = Loom {
+        let setup = TestSetup {
             library: &library,
             rules: &source.rules,
             counter: counter.as_ref(),
@@ -78,14 +78,14 @@ impl Test {
         };
         let mut failures = 0;
         for (path, tests) in read {
-            let results = run(&tests, &loom, |_| None);
+            let results = run(&tests, &setup, |_| None);
             let failed = results.iter().filter(|one| !one.passed).count();
             failures += failed;
             let file = path.display().to_string();
             let passed = results.len() - failed;
             let tested = Tested { file: &file, passed, failed, tests: &results };
             match self.print(out, &tested) {
-                // A reader that has seen enough (`| head`) is told the status all the same.
+                // A reader that has seen enough (`| head`) still gets the status.
                 Err(error) if !is_broken_pipe(&error) => return Err(error),
                 Ok(()) | Err(_) => {}
             }

@@ -46,7 +46,7 @@ struct Listed<'chat> {
     turns: Vec<u64>,
 }
 
-/// A run that is still to be drawn: its first node, and what stands before its lines.
+/// A run that is still to be drawn: its first node, and the prefix of its lines.
 struct Waiting {
     node: usize,
     depth: usize,

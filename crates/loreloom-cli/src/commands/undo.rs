@@ -9,7 +9,7 @@ use loreloom_ports::{Clock as _, WriteId, WriteKind, WriteRecord};
 use loreloom_store::counting;
 
 use super::serve::runtime;
-use crate::{clock::SystemClock, moment, store::StoreArguments};
+use crate::{clock::SystemClock, dates, store::StoreArguments};
 
 /// Take back the last thing that was stored in a chat. Nothing is deleted: taking back the
 /// taking back does it again.
@@ -72,7 +72,7 @@ impl Undo {
                 None if counting.contains(&write.id) => what,
                 None => format!("{what}, taken back"),
             };
-            writeln!(out, "{id:>6}  {}  {what}", moment::shown(write.created))?;
+            writeln!(out, "{id:>6}  {}  {what}", dates::shown(write.created))?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf, sync::Arc};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
-    assemble::{Assembled, Plan, PromptTemplate, PromptTexts, build},
+    assemble::{Assembled, Layout, Plan, PromptTemplate, PromptTexts, build},
     book::{Book, Entry},
     chat::{GenerationType, Path, Role},
     explain::{self, Fix},
@@ -13,7 +13,8 @@ use loreloom_core::{
     library::Library,
     macros::MacroValues,
     prompt::PromptMessage,
-    report::{Outcome, Report, Verdict, words},
+    report::{Outcome, Report, RoomUse, Verdict, words},
+    room::{Cut, Window},
     state::StoryState,
     tokens::TokenCounter,
     turn::{CardTexts, Speaker, Transcript, Turn, TurnInput},
@@ -33,7 +34,7 @@ use crate::{
     limits::limits,
     lore::{self, LoreArguments},
     settings::{Flags, StoryFlags},
-    stages::{self, StageLine, Stages},
+    stage_trace::{self, StageLine, StageTrace},
     tokenizer::TokenizerArguments,
     vault::SceneArguments,
 };
@@ -70,12 +71,12 @@ pub(crate) struct Weave {
     #[arg(long)]
     why: bool,
 
-    /// Also tell how the stages of vaults went, and how long each took
+    /// Also show the stages of vaults, and how long each took
     #[arg(long)]
     trace: bool,
 
-    /// Also tell the smallest change that would have made this entry fire, by its id, its
-    /// name or its number
+    /// Also show the smallest change that would make this entry fire, by its id, its name or its
+    /// number
     #[arg(long, value_name = "ENTRY")]
     explain: Option<String>,
 
@@ -89,6 +90,10 @@ pub(crate) struct Weave {
     /// What is generated: normal, continue, impersonate, swipe, regenerate or quiet
     #[arg(long, default_value = "normal", value_name = "TYPE")]
     generation: String,
+
+    /// The longest reply: so much of the context is kept free
+    #[arg(long, default_value_t = 0, value_name = "TOKENS")]
+    max_tokens: u32,
 
     #[command(flatten)]
     scene: SceneArguments,
@@ -134,13 +139,13 @@ impl Weave {
         let chat = import_chat(&files::read_limited(&self.chat, Limit::Chat)?, &limits())
             .with_context(|| format!("`{}`", self.chat.display()))?;
         let counter = self.tokenizer.load()?;
-        let settings = self.lore.started(self.story.changes.clone())?.settings;
-        let story = &settings.story;
+        let started = self.lore.started(self.story.changes.clone())?;
+        let (settings, story) = (&started.settings, &started.settings.story);
         let user = chat.user_name.clone().unwrap_or_else(|| story.user.clone());
         let character = chat.character_name.clone().or_else(|| story.character.clone());
         let character = character.or_else(|| card.as_ref().map(|card| card.name.clone()));
         let book = card.as_ref().map(|card| Arc::new(card.book.clone()));
-        let lore = self.lore.load_with(book.zip(character.clone()), &settings)?;
+        let lore = self.lore.load_with(book.zip(character.clone()), settings)?;
         let speaker = character.map(Speaker::named);
         let prompt = prompt_of(&chat);
         let books = lore.library().books().iter();
@@ -156,6 +161,8 @@ impl Weave {
             user,
             card: card_texts,
             context: Tokens(story.context),
+            context_stated: started.is_set("story.context"),
+            reply_tokens: Tokens(self.max_tokens),
             seed: story.seed,
             near,
             vault_context: Some(scene),
@@ -180,24 +187,32 @@ impl Weave {
         prompt: &[PromptMessage],
         card: Option<CardFile>,
     ) -> anyhow::Result<Output> {
-        let mut stages = Stages::default();
+        let mut stages = StageTrace::default();
         let mut woven =
-            lore.weave_watched(turn, state, counter, |cache| stages = Stages::watch(cache));
+            lore.weave_watched(turn, state, counter, |cache| stages = StageTrace::watch(cache));
         let stages = if self.trace { stages.told() } else { Vec::new() };
         let built = card.is_some() || !self.main.is_empty();
+        let mut texts = card.map(|card| card.texts).unwrap_or_default();
+        if !self.main.is_empty() {
+            texts.main.clone_from(&self.main);
+        }
+        texts.lore_format.clone_from(&self.wi_format);
+        let texts = texts.expanded(&turn.macros());
+        let layout = layout_of(prompt, false);
         let mut plan = Plan::default();
-        let Assembled { messages, spans } = if built {
-            let mut texts = card.map(|card| card.texts).unwrap_or_default();
-            if !self.main.is_empty() {
-                texts.main.clone_from(&self.main);
+        let assemble = |(prompt, layout): (Vec<PromptMessage>, Layout)| {
+            if built {
+                return build(&PromptTemplate::default(), &texts, &prompt, &woven.injections);
             }
-            texts.lore_format.clone_from(&self.wi_format);
-            let texts = texts.expanded(&turn.macros());
-            build(&PromptTemplate::default(), &texts, prompt, &woven.injections)
-        } else {
-            plan = layout_of(prompt, false).plan(prompt, &woven.injections);
-            plan.apply(prompt.to_vec())
+            plan = layout.plan(&prompt, &woven.injections);
+            plan.apply(prompt)
         };
+        let (window, prompt) = (Window::of(turn.input), (prompt, &layout));
+        let (Assembled { messages, spans }, room) = cut_to_fit(&window, prompt, counter, assemble);
+        if let Some(room) = room {
+            let given_up = woven.report.room.take().unwrap_or_default().given_up;
+            woven.report.room = Some(RoomUse { given_up, ..room });
+        }
         plan.tell(&mut woven.report, spans);
         let verdicts = self.why.then(|| lore.verdicts(&woven, turn, state, counter));
         let explained = match &self.explain {
@@ -215,6 +230,33 @@ impl Weave {
     }
 }
 
+/// A prompt whose oldest messages are left out until it fits into a stated context.
+fn cut_to_fit(
+    window: &Window,
+    prompt: (&[PromptMessage], &Layout),
+    counter: &dyn TokenCounter,
+    mut assemble: impl FnMut((Vec<PromptMessage>, Layout)) -> Assembled,
+) -> (Assembled, Option<RoomUse>) {
+    let mut cut = Cut::default();
+    loop {
+        let assembled = assemble(cut.apply(prompt.0, prompt.1));
+        if !window.stated {
+            return (assembled, None);
+        }
+        let (over, tokens) = window.excess(&assembled.messages, counter);
+        let freed = cut.freed().saturating_add(over.unwrap_or_default());
+        let longer = over.map(|_| Cut::for_room(freed, prompt, window, counter));
+        if let Some(longer) = longer.filter(|longer| *longer != cut) {
+            cut = longer;
+            continue;
+        }
+        let (context, reply) = (window.context, window.reserved());
+        let (stated, left_out) = (true, cut.left_out());
+        let room = RoomUse { context, stated, reply, over, left_out, ..RoomUse::default() };
+        return (assembled, Some(RoomUse { prompt: Some(tokens), ..room }));
+    }
+}
+
 impl Output {
     fn print(&self, out: &mut dyn Write, library: &Library) -> anyhow::Result<()> {
         print_prompt(out, &self.messages)?;
@@ -226,6 +268,9 @@ impl Output {
         if let Some(selection) = &self.report.selection {
             writeln!(out, "{}", words::selection(selection))?;
         }
+        for line in self.report.room.iter().flat_map(words::room) {
+            writeln!(out, "{line}")?;
+        }
         for warning in &self.report.warnings {
             writeln!(out, "note: {}", words::warning(warning))?;
         }
@@ -235,7 +280,7 @@ impl Output {
         }
         if !self.stages.is_empty() {
             writeln!(out)?;
-            stages::print(out, &self.stages)?;
+            stage_trace::print(out, &self.stages)?;
         }
         if let Some(explained) = &self.explained {
             writeln!(out)?;

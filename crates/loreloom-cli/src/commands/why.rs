@@ -32,9 +32,9 @@ use super::{
     weave::{find_entry, print_prompt},
 };
 use crate::{
+    dates,
     lore::LoreArguments,
-    moment,
-    stages::{self, StageLine, Stages},
+    stage_trace::{self, StageLine, StageTrace},
     store::StoreArguments,
     stored::{self, StoredChat, excerpt, speaker},
     tokenizer::{self, TokenizerArguments},
@@ -53,7 +53,7 @@ pub(crate) struct Why {
     #[arg(long, value_name = "MESSAGE", required_unless_present = "turn")]
     at: Option<usize>,
 
-    /// The turn by its own number, on whichever branch it is: `show` tells numbers
+    /// The turn by its own number, on any branch: `show` lists numbers
     #[arg(long, value_name = "TURN", conflicts_with = "at")]
     turn: Option<u64>,
 
@@ -66,7 +66,7 @@ pub(crate) struct Why {
     #[arg(long)]
     with_today: bool,
 
-    /// Also tell how the stages of vaults went, and how long each took now
+    /// Also show the stages of vaults, and how long each takes now
     #[arg(long)]
     trace: bool,
 
@@ -143,12 +143,12 @@ impl Why {
             let past = revisit(store.as_ref(), &tenant, &chat.record.id, turn.id).await?;
             let library = store.library(&tenant, past.record.library).await?;
             let today = if self.with_today {
-                let desk = store.as_ref();
-                Some(TodaysBooks::find(&self.lore, desk, &past, library.as_ref()).await?)
+                let documents = store.as_ref();
+                Some(TodaysBooks::find(&self.lore, documents, &past, library.as_ref()).await?)
             } else {
                 None
             };
-            // A turn that is asked for by its own number is told with the message it answers.
+            // A turn that is named by its number is shown with the message it answers.
             let message = match self.at {
                 Some(at) => Some(&stored::message(&chat, at)?.message),
                 None => past.path.items().last().map(|item| &item.message),
@@ -156,7 +156,7 @@ impl Why {
             let said = message.map_or(String::new(), |message| {
                 format!(" ({}: {})", speaker(message), excerpt(&message.text, 50))
             });
-            let (number, when) = (self.number(&past), moment::shown(turn.created));
+            let (number, when) = (self.number(&past), dates::shown(turn.created));
             let heading = format!("message {number}{said}, turn {}, {when} UTC", turn.id.0);
             anyhow::Ok(WhyInput { heading, turn: turn.clone(), past, library, today })
         })?;
@@ -272,8 +272,8 @@ fn again<'a>(
     let (Some(input), Some((library, rules))) = (past.record.input.as_deref(), library) else {
         return Ok((None, Vec::new()));
     };
-    let mut stages = Stages::default();
-    let watch = |cache: &mut TurnCache| stages = Stages::watch(cache);
+    let mut stages = StageTrace::default();
+    let watch = |cache: &mut TurnCache| stages = StageTrace::watch(cache);
     let again = Again::decide_watched(past, input, (library, rules), counter, watch)?;
     Ok((Some((again, library)), stages.told()))
 }
@@ -340,7 +340,7 @@ impl WhyAnswer {
         }
         if !self.stages.is_empty() {
             writeln!(out)?;
-            stages::print(out, &self.stages)?;
+            stage_trace::print(out, &self.stages)?;
         }
         match &self.today {
             Some(today) => today.print(out, self),

@@ -15,6 +15,7 @@ use loreloom_core::{
     units::Tokens,
 };
 use loreloom_formats::vault::{NoteFile, NoteRead, NoteRules, read_fields, read_note};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use loreloom_settings::{Changes, override_note};
 
@@ -90,7 +91,7 @@ impl SourceStates {
         }
     }
 
-    /// Keeps what reading a vault told.
+    /// Keeps the result of reading a vault.
     fn tell(&self, at: usize, problems: Vec<String>, was_read: bool) {
         let mut states = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let Some(state) = states.get_mut(at) else { return };
@@ -184,7 +185,7 @@ impl Place {
 }
 
 impl Vaults {
-    /// Opens vaults. Names tell them apart where there are several.
+    /// Opens vaults. Several vaults need names.
     pub(crate) fn open(
         places: &[VaultPlace],
         rest: &RestAccess,
@@ -224,11 +225,11 @@ impl Vaults {
         self.states.clone()
     }
 
-    /// Reads the vaults, and tells on standard error what could not be read.
+    /// Reads the vaults, and prints problems on standard error.
     pub(crate) fn load(&mut self) -> anyhow::Result<Contents> {
         let (_, problems) = self.refresh(&[])?;
         for problem in problems {
-            // The vault is usable; a problem that cannot be told must not stop that.
+            // The vault is usable, even if a problem cannot be printed.
             let _unwritten = writeln!(io::stderr(), "loreloom: {problem}");
         }
         for source in self.sources.iter().filter(|source| source.notes().next().is_none()) {
@@ -309,8 +310,8 @@ impl Vaults {
         Ok(Contents { notes, fields: self.settings.using.fields.clone() })
     }
 
-    /// Watches the vaults. `changed` is told what they hold whenever a note changes, comes
-    /// or goes, also if none is left.
+    /// Watches the vaults. `changed` gets their contents whenever a note changes, appears or goes,
+    /// also if none is left.
     pub(crate) fn watch(
         self,
         changed: impl Fn(Contents) + Send + Sync + 'static,
@@ -343,7 +344,8 @@ impl Vaults {
         }
         let read_again: Arc<dyn Fn() + Send + Sync> = Arc::new(move || take_up(Vec::new()));
         let remote = is_remote.then_some((refreshing, read_again));
-        Ok(Watching { _watches: watches, alive: Arc::default(), remote })
+        let ended = CancellationToken::new();
+        Ok(Watching { _watches: watches, _ends: ended.clone().drop_guard(), ended, remote })
     }
 
     fn update(&mut self, touched: &[PathBuf]) -> anyhow::Result<Option<Contents>> {
@@ -358,8 +360,10 @@ impl Vaults {
 /// Vaults that are watched, until this is dropped.
 pub(crate) struct Watching {
     _watches: Vec<Watch>,
-    /// Held as long as this is.
-    pub(crate) alive: Arc<()>,
+    /// Cancels [`Self::ended`] when this is dropped.
+    _ends: DropGuard,
+    /// Cancelled when the watch has ended.
+    pub(crate) ended: CancellationToken,
     /// When vaults that cannot be watched are read again, and how.
     pub(crate) remote: Option<(Refreshing, Arc<dyn Fn() + Send + Sync>)>,
 }
@@ -396,7 +400,7 @@ impl Source {
                 let running: Vec<_> =
                     parts.map(|part| (part, scope.spawn(move || read_all(part)))).collect();
                 let joined = running.into_iter().map(|(part, thread)| {
-                    // A part whose thread died is read here, where the panic is told.
+                    // A part whose thread panicked is read again here, so that the panic shows.
                     thread.join().unwrap_or_else(|_| read_all(part))
                 });
                 joined.flatten().collect()

@@ -3,7 +3,7 @@
 
 use std::{
     path::{Component, Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock},
+    sync::{PoisonError, RwLock},
 };
 
 use async_trait::async_trait;
@@ -98,7 +98,7 @@ impl Keeper {
         };
         let opened =
             if open.is_empty() { None } else { Some(tokio::task::spawn_blocking(opening).await??) };
-        // Before anything new is taken up: an old watch would put back what it knows.
+        // First: the old watch would restore what it knows.
         close(work.watching.take()).await;
         let mut states = SourceStates::default();
         if let Some((vaults, contents)) = opened {
@@ -129,7 +129,7 @@ impl Keeper {
         for RegisteredVault { name, place, key, .. } in registered {
             let is_taken = open.iter().any(|other| other.name == *name);
             let is_new = new == Some(name.as_str());
-            // Of a new one it is told why.
+            // A new one reports why.
             let has_key = is_new || key.as_ref().is_none_or(RestAccess::can_read);
             if is_taken || readable(place).is_err() || !has_key {
                 tracing::warn!(vault = %name, "a registered vault cannot be read, or its name is taken");
@@ -182,7 +182,7 @@ fn overlap(one: &str, other: &str) -> bool {
 
 /// Ends a watch, which waits for its thread.
 async fn close(watching: Option<Watching>) {
-    // The thread's own panic was told by itself.
+    // The thread reported its own panic.
     let _ended = tokio::task::spawn_blocking(move || drop(watching)).await;
 }
 
@@ -245,8 +245,8 @@ fn unusable<T>(reason: String) -> Result<T, VaultRefusal> {
     Err(VaultRefusal::Unusable { reason })
 }
 
-/// A folder's real name, if it may be a vault. Of what lies outside the roots a caller from
-/// elsewhere is not even told whether it is there.
+/// A folder's real name, if it may be a vault. A remote caller does not even learn whether a
+/// folder outside the roots exists.
 fn checked(folder: &Path, anywhere: bool, roots: &[PathBuf]) -> Result<String, VaultRefusal> {
     let real = folder.canonicalize();
     let steps_back = folder.components().any(|part| part == Component::ParentDir);
@@ -293,24 +293,17 @@ async fn follow(
     let watching = tokio::task::spawn_blocking(move || vaults.watch(changed)).await??;
     if let Some((refreshing, read_again)) = watching.remote.clone() {
         let (turns, stopping) = (following.lore.turns(), following.stopping.clone());
-        // Ends with the watch as well: what is read again is then another's.
-        let alive = Arc::downgrade(&watching.alive);
+        // Another watch may read the vault again after this one has ended.
+        let ended = watching.ended.clone();
         following.tasks.spawn(async move {
             tokio::select! {
                 () = stopping.cancelled() => {}
-                () = gone(alive) => {}
+                () = ended.cancelled() => {}
                 () = refreshing.keep_up(turns, &states, read_again) => {}
             }
         });
     }
     Ok(watching)
-}
-
-/// Waits until a watch has ended.
-async fn gone(alive: std::sync::Weak<()>) {
-    while alive.strong_count() > 0 {
-        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-    }
 }
 
 #[cfg(test)]

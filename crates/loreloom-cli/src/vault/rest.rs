@@ -93,7 +93,6 @@ impl Refreshing {
 }
 
 impl RestAccess {
-    /// Opens a vault.
     pub(crate) fn open(&self, url: &str) -> anyhow::Result<RestVault> {
         #[expect(clippy::disallowed_methods, reason = "keys are named and never typed")]
         let key = match &self.vault_key_env {
@@ -171,7 +170,7 @@ impl Refreshing {
                 () = hang_up.heard() => {}
             }
             let again = Arc::clone(&read_again);
-            // A panic while reading was told where it happened.
+            // A panic while reading was reported where it happened.
             let _panicked = tokio::task::spawn_blocking(move || again()).await;
             (read, then) = (Instant::now(), *turns.borrow());
         }
@@ -277,7 +276,7 @@ impl RestVault {
         self.is_known
     }
 
-    /// Whether the server of notes is told a key.
+    /// Whether the server of notes gets a key.
     pub(crate) fn has_key(&self) -> bool {
         self.has_key
     }

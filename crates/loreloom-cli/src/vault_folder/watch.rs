@@ -1,8 +1,8 @@
-//! Telling when a folder changes.
+//! Reports when a folder changes.
 //!
-//! Editors write a file in several steps, and a sync program writes hundreds: changes are
-//! gathered until the folder is quiet, and told once. A folder that never becomes quiet is
-//! told about now and then.
+//! Editors write a file in several steps, and a sync program writes hundreds. Changes are
+//! collected until the folder is quiet, and reported once. A folder that never becomes quiet is
+//! reported from time to time.
 
 use std::{
     path::{Path, PathBuf},
@@ -14,7 +14,7 @@ use std::{
 use anyhow::Context as _;
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-/// How many quiet times a folder may stay restless before it is told about anyway.
+/// How many quiet times a busy folder may take before it is reported anyway.
 const RESTLESS: u32 = 10;
 
 /// A folder that is watched, until this is dropped.

@@ -61,9 +61,9 @@ impl Entry {
         from.as_str().map(str::to_owned).or_else(|| from.as_i64().map(|id| id.to_string()))
     }
 
-    /// The text between what the entry puts before and behind it. Texts are joined by line
-    /// breaks, so that the one at the end of what stands behind, `NovelAI`'s separator, would
-    /// be one too many. An entry without a text sends nothing.
+    /// The text between the entry's prefix and suffix. Texts are joined by line breaks, so one at
+    /// the end of the suffix (`NovelAI`'s separator) is dropped. An entry without a text sends
+    /// nothing.
     pub(crate) fn enclosed<'body>(&self, body: &'body str) -> Cow<'body, str> {
         let suffix = self.suffix.strip_suffix('\n').unwrap_or(&self.suffix);
         if body.trim().is_empty() || self.prefix.is_empty() && suffix.is_empty() {
@@ -72,10 +72,9 @@ impl Entry {
         Cow::Owned([&self.prefix, body, suffix].concat())
     }
 
-    /// Whether the entry stands behind the character where it states no position. In books
-    /// of cards SillyTavern takes that for the place behind, everywhere else for the one
-    /// before; a book of the V3 standard's own kind of file it does not read at all. Whence
-    /// an entry crossed counts, not the file it was carried through.
+    /// Whether an entry without a position goes after the character. SillyTavern does so for books
+    /// of cards, and puts all others before it; it does not read V3 lorebook files. The original
+    /// format counts, not the file it was carried through.
     pub fn unstated_is_after(&self, origin: &str) -> bool {
         let extensions = self.extensions.get("extensions");
         let from = extensions.and_then(|inner| inner.pointer("/loreloom/from/format")?.as_str());

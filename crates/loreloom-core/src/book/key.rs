@@ -15,7 +15,7 @@ pub enum Key {
 /// A regular expression key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RegexKey {
-    /// The key as it stands in the file.
+    /// The key as the file has it.
     pub raw: String,
     /// The pattern without its slashes; the first `\\/` has become `/`, as SillyTavern does it.
     pub pattern: String,
@@ -55,7 +55,7 @@ impl Key {
         }
     }
 
-    /// The key as it stands in the file.
+    /// The key as the file has it.
     pub fn raw(&self) -> &str {
         match self {
             Self::Literal(raw) => raw,
@@ -69,9 +69,8 @@ fn unescaped(pattern: &str) -> String {
     pattern.replacen("\\/", "/", 1)
 }
 
-/// How the text of a key became what the key is. Most programs tell patterns by their
-/// slashes; the reader of a file of any other has said what its keys are, and nobody may
-/// guess it again from their text.
+/// How the text of a key was read. Most programs mark patterns by slashes; readers of other
+/// formats state what a key is, and it is not guessed from its text again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum KeyOrigin {
     /// As [`Key::parse`] does it.

@@ -9,6 +9,7 @@ use crate::{
     dialects::vault::Severity,
     ids::{BookId, EntryId},
     library::Library,
+    scan::{KEY_STEPS, Steps},
 };
 
 /// Something odd about a book.
@@ -38,6 +39,11 @@ pub enum BookFindingKind {
         /// The key.
         key: String,
     },
+    /// A regular expression takes too many steps in a long text.
+    SlowRegex {
+        /// The key.
+        key: String,
+    },
     /// Nothing can bring it in.
     NoKeys,
     /// It has no text.
@@ -53,12 +59,14 @@ pub enum BookFindingKind {
 
 impl BookFindingKind {
     /// All codes there are.
-    pub const CODES: [&str; 4] = ["not_a_regex", "no_keys", "empty_content", "same_entry"];
+    pub const CODES: [&str; 5] =
+        ["not_a_regex", "slow_regex", "no_keys", "empty_content", "same_entry"];
 
     /// The stable machine-readable code.
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotARegex { .. } => "not_a_regex",
+            Self::SlowRegex { .. } => "slow_regex",
             Self::NoKeys => "no_keys",
             Self::EmptyContent => "empty_content",
             Self::SameEntry { .. } => "same_entry",
@@ -67,7 +75,9 @@ impl BookFindingKind {
 
     fn severity(&self) -> Severity {
         match self {
-            Self::NotARegex { .. } | Self::NoKeys | Self::EmptyContent => Severity::Warning,
+            Self::NotARegex { .. } | Self::SlowRegex { .. } | Self::NoKeys | Self::EmptyContent => {
+                Severity::Warning
+            }
             Self::SameEntry { .. } => Severity::Hint,
         }
     }
@@ -78,6 +88,11 @@ impl BookFindingKind {
             Self::NotARegex { key } => {
                 format!("the key `{key}` is no regular expression and is read as text")
             }
+            Self::SlowRegex { key } => format!(
+                "the key `{key}` takes more than {} million steps in a long text, and is then \
+                 suspended",
+                KEY_STEPS / 1_000_000
+            ),
             Self::NoKeys => "has no keys, so nothing brings it in".to_owned(),
             Self::EmptyContent => "has no text".to_owned(),
             Self::SameEntry { count, title } => {
@@ -101,6 +116,13 @@ pub fn lint(library: &Library) -> Vec<BookFinding> {
     for (ix, key) in library.not_regexes() {
         let kind = BookFindingKind::NotARegex { key: key.to_owned() };
         findings.push(about(library.book(ix), library.entry(ix), kind));
+    }
+    let steps = Steps::default();
+    for (ix, key, regex) in library.regexes() {
+        if regex.can_be_slow(&steps) {
+            let kind = BookFindingKind::SlowRegex { key: key.to_owned() };
+            findings.push(about(library.book(ix), library.entry(ix), kind));
+        }
     }
     for book in library.books() {
         for entry in book.entries.iter().filter(|entry| entry.activation.enabled) {
@@ -144,4 +166,34 @@ fn twice(book: &Book) -> impl Iterator<Item = BookFinding> + '_ {
             kind,
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{book::Key, rules::Rules};
+
+    #[test]
+    fn expressions_that_can_take_too_many_steps_are_found() {
+        for (key, slow) in [
+            (r"/(?=(a+))\1b/", true),
+            (r"/(\w+)\s\1{3}x/", true),
+            (r"/(?<=(a+)+)b/", false),
+            (r"/(a+)+$/", false),
+            (r"/(\w)\1/", false),
+            ("/bell|tower/i", false),
+        ] {
+            let mut entry = Entry::new("e");
+            entry.activation.keys = vec![Key::parse(key)];
+            entry.content = "text".to_owned();
+            let mut book = Book::new("b", "B");
+            book.entries.push(entry);
+            let library = Library::under([Arc::new(book)], &Rules::default());
+            let kinds: Vec<_> = lint(&library).into_iter().map(|found| found.kind).collect();
+            let expected = BookFindingKind::SlowRegex { key: key.to_owned() };
+            assert_eq!(kinds, if slow { vec![expected] } else { vec![] }, "{key}");
+        }
+    }
 }

@@ -75,8 +75,7 @@ impl Book {
         }
     }
 
-    /// Whether it was read from a file of SillyTavern's, so that its entries stand there in the
-    /// program's own words.
+    /// Whether it comes from a file of SillyTavern, so that raw entries are in its format.
     pub(crate) fn is_sillytavern(&self) -> bool {
         self.origin.as_ref().is_some_and(|origin| origin.format == "sillytavern")
     }

@@ -11,7 +11,7 @@ pub struct Origin {
     pub version: Option<String>,
     /// What the data was wrapped in.
     pub container: Container,
-    /// How the text was laid out.
+    /// The style of the text.
     pub style: TextStyle,
     /// The file's text as read (JSON formats), for writing back what was not edited.
     pub source: Option<std::sync::Arc<str>>,

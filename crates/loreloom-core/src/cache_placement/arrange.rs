@@ -35,16 +35,16 @@ pub struct Canvas<'a> {
     pub prompt: &'a [PromptMessage],
     /// Its outline.
     pub layout: &'a Layout,
-    /// The story it tells.
+    /// The path of the story.
     pub path: &'a Path,
 }
 
 impl Arrangement {
-    /// Places the texts that a turn wove, after what the ledger says of the turns before. The
-    /// turn's delta takes up what changes in it, and its verdicts where texts are.
+    /// Places the texts of a turn, using the ledger of the turns before. Changes of the ledger go
+    /// into the turn's delta, and places into its verdicts.
     ///
-    /// Texts may take as much as the turn's pools together, but never less than they ask for:
-    /// what lingers comes out of what the turn leaves over.
+    /// Texts may take as many tokens as the turn's pools together, or as many as they ask for, if
+    /// that is more: lingering texts use what the turn leaves.
     pub fn place(
         &self,
         canvas: Canvas<'_>,
@@ -54,18 +54,18 @@ impl Arrangement {
     ) -> Planned {
         let window = self.window(canvas);
         let marked = marked(canvas.prompt);
+        let asked: Tokens = woven.injections.iter().map(|one| one.tokens).sum();
+        let budgets: Tokens = woven.report.budgets.iter().map(|budget| budget.limit).sum();
         let scene = PlanInput {
             window: &window,
             head: head(canvas),
             length: MessageCount(u32::try_from(canvas.path.items().len()).unwrap_or(u32::MAX)),
             marked: &marked,
+            limit: asked.max(budgets),
         };
-        let asked: Tokens = woven.injections.iter().map(|one| one.tokens).sum();
-        let budgets: Tokens = woven.report.budgets.iter().map(|budget| budget.limit).sum();
-        let limit = asked.max(budgets);
         // A cut ahead would take messages out of a body that is not ours to shorten.
         let settings = StableSettings { cut_ahead_percent: 0, ..self.settings.clone() };
-        let planned = plan(&scene, &woven.injections, &sources, ledger, limit, &settings);
+        let planned = plan(&scene, &woven.injections, &sources, ledger, &settings);
         woven.delta.ledger.clone_from(&planned.delta);
         tell(&mut woven.report, &planned.laid, sources.library);
         planned

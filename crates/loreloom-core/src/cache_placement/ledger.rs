@@ -50,7 +50,7 @@ pub struct Ledger {
     /// Texts that no turn asks for any more: the length of the story when they fell idle.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub idle: BTreeMap<SlipId, MessageCount>,
-    /// How often the text of a source changed while it stood in the prompt.
+    /// How often the text of a source changed while it was in the prompt.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rewritten: BTreeMap<Digest, u32>,
     /// The first message of the last prompt's window.
@@ -59,7 +59,7 @@ pub struct Ledger {
     /// The message from which on the story was sent, once it was cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<MessageId>,
-    /// What stood before the chat in the last prompt; `None` before the first turn.
+    /// The head of the last prompt; `None` before the first turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<Digest>,
 }

@@ -27,12 +27,12 @@ pub struct Measured {
     pub marks: Vec<CacheMark>,
 }
 
-/// Measures a prompt. `before` is the last one sent to the same model in the same chat,
-/// whatever branch it was on: caches know no branches. `moves` tells sources whose texts
-/// stand elsewhere in the next prompt ([`super::Planned::is_tail`]).
+/// Measures a prompt. `before` is the last one sent to the same model in the same chat, on any
+/// branch: caches know no branches. `moves` says which sources move in the next prompt
+/// ([`super::Planned::is_tail`]).
 ///
-/// Counts all tokens of the prompt, so it belongs after sending, with a memo that lives as
-/// long as the chat is in use.
+/// It counts all tokens of the prompt, so call it after sending, with a memo that lives as long as
+/// the chat is in use.
 pub fn measure(
     provider: &Provider,
     before: Option<&Sent>,

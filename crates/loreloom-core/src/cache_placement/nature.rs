@@ -1,8 +1,8 @@
-//! Which text may stay where it was placed, and which is placed anew every turn.
+//! Which text may stay where it was placed, and which gets a new place every turn.
 //!
-//! A text that stays may outlive its activation by some messages. That is harmless for
-//! what is true of the world, and wrong for what is true only now, for one speaker or
-//! instead of something else: such text goes to the tail of the prompt and is never kept.
+//! A text that stays may outlive its activation by some messages. That is harmless for what is
+//! true of the world, and wrong for what is true only now, for one speaker or instead of something
+//! else: such text goes to the tail of the prompt and is never kept.
 
 use super::StableSettings;
 use crate::{

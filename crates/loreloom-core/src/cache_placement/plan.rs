@@ -24,15 +24,17 @@ pub struct PlanInput<'a> {
     /// The messages of the story that the prompt holds, oldest first: those by which depth
     /// is counted.
     pub window: &'a [MessageId],
-    /// Fingerprint of what stands before the chat.
+    /// Fingerprint of everything before the chat.
     pub head: Digest,
     /// Messages on the path, in the prompt or not.
     pub length: MessageCount,
     /// Places that the prompt marks itself.
     pub marked: &'a [Place],
+    /// The most tokens that all texts together may take.
+    pub limit: Tokens,
 }
 
-/// The fingerprint of what stands before the chat.
+/// The fingerprint of everything before the chat.
 pub fn fingerprint<'text>(head: impl IntoIterator<Item = (Role, &'text str)>) -> Digest {
     let hasher = head.into_iter().fold(Hasher::new("head"), |hasher, (role, text)| {
         hasher.field(role.as_str().as_bytes()).field(text.as_bytes())
@@ -40,7 +42,7 @@ pub fn fingerprint<'text>(head: impl IntoIterator<Item = (Role, &'text str)>) ->
     hasher.finish()
 }
 
-/// Where a text stands.
+/// The zone of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -49,7 +51,7 @@ pub enum Zone {
     Head,
     /// At the message it was placed before.
     Ledger,
-    /// Near the end, anew every turn.
+    /// Near the end, placed again every turn.
     Tail,
     /// Where a marker asks for it.
     Marked,
@@ -60,15 +62,14 @@ pub enum Zone {
 pub struct Laid {
     /// The text, to be put into the prompt.
     pub injection: Injection,
-    /// Where it stands.
+    /// Its zone.
     pub zone: Zone,
-    /// The length of the story when it was first not asked for any more, if it stands there all
-    /// the same.
+    /// The length of the story when it was first not asked for, if it stays anyway.
     pub idle_since: Option<MessageCount>,
 }
 
 impl Laid {
-    /// Whether it stands there though the turn does not ask for it.
+    /// Whether it stays though the turn does not ask for it.
     pub fn lingers(&self) -> bool {
         self.idle_since.is_some()
     }
@@ -82,7 +83,7 @@ pub enum Eviction {
     Rewritten,
     /// Its source has nothing to say any more, or something else, though nobody asks for it.
     Withdrawn,
-    /// The message it stood before is no longer in the prompt.
+    /// The message after it is no longer in the prompt.
     Unanchored,
     /// At a cut-off.
     CutOff(CutOff),
@@ -111,7 +112,7 @@ pub struct Evicted {
     pub why: Eviction,
 }
 
-/// Where all texts of a turn stand.
+/// The places of all texts of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[must_use]
 pub struct Planned {
@@ -139,17 +140,17 @@ impl Planned {
     }
 }
 
-/// Places the texts of a turn, whose ledger is the one of the path before its newest
-/// message. All texts together, lingering ones too, take at most `limit` tokens; what
-/// exceeds it is left out from the end of `injections`. `sources` tells which texts may linger.
+/// Places the texts of a turn. The ledger is that of the path before its newest message. All texts
+/// together, lingering ones too, take at most `scene.limit` tokens; the rest is left out from the
+/// end of `injections`. `sources` says which texts may linger.
 pub fn plan(
     scene: &PlanInput<'_>,
     injections: &[Injection],
     sources: &dyn SourceLookup,
     ledger: &Ledger,
-    limit: Tokens,
     settings: &StableSettings,
 ) -> Planned {
+    let limit = scene.limit;
     let (admitted, left_out) = admit(injections, limit);
     let mut draft = Draft::new(scene, ledger, settings);
     let volatile = |one: &Injection| is_volatile(one, settings) || sources.comes_and_goes(one);
@@ -196,7 +197,7 @@ struct Draft<'a> {
     first: bool,
     /// How many of the window's messages are left out.
     skip: usize,
-    /// Where each message that is sent stands in the window.
+    /// The position of each sent message in the window.
     at: FxHashMap<MessageId, usize>,
     /// The first position at which the prompt differs from the last one for certain.
     broken: Option<usize>,
@@ -258,7 +259,7 @@ impl<'a> Draft<'a> {
         rewritten.is_some_and(|times| *times >= self.settings.rewrites)
     }
 
-    /// Where a slip stands, counted from the head; `None` if its message is gone.
+    /// The position of a slip, counted from the head; `None` if its message is gone.
     fn position(&self, slip: &Slip) -> Option<usize> {
         match slip.anchor {
             Anchor::Head => Some(0),
@@ -308,8 +309,8 @@ impl<'a> Draft<'a> {
         self.evict(ids, Eviction::Withdrawn);
     }
 
-    /// Texts whose message left the window or the story. Those that are still asked for get
-    /// a new place, which costs nothing: the prompt changed where they stood.
+    /// Texts whose message left the window or the story. Those that are still asked for get a new
+    /// place. That costs nothing: the prompt changed there anyway.
     fn drop_unanchored(&mut self, sorted: &Sorted<'_>) {
         let gone = self.ledger.slips.iter().filter(|(_, slip)| self.position(slip).is_none());
         let (asked, idle): (Vec<SlipId>, Vec<SlipId>) =
@@ -433,7 +434,7 @@ impl<'a> Draft<'a> {
         Planned { laid, left_out, evicted: self.evicted, skip: self.skip, delta }
     }
 
-    /// The depth at which a text stands before the message of the window.
+    /// The depth of a text before the message of the window.
     fn depth_of(&self, at: usize) -> Place {
         let depth = self.scene.window.len() - at;
         Place::AtDepth(Depth(u32::try_from(depth).unwrap_or(u32::MAX)))

@@ -55,7 +55,7 @@ impl SourceLookup for LoreSources<'_> {
     }
 
     fn says(&self, source: &Provenance) -> Option<Digest> {
-        // What memory and the author's note say, they say anew every turn.
+        // Memory and the author's note are written again every turn.
         let Provenance::Lore { entry: id, .. } = source else { return None };
         let texts = if let Some(ix) = self.library.find(id) {
             let entry = self.library.entry(ix);

@@ -87,8 +87,8 @@ impl Story {
         let window = self.window();
         let head = crate::digest::Hasher::new("head").field(self.head.as_bytes()).finish();
         let length = MessageCount(u32::try_from(self.path.items().len()).unwrap());
-        let scene = PlanInput { window: &window, head, length, marked: &[] };
-        plan(&scene, injections, self, &self.ledger, self.limit, &self.settings)
+        let scene = PlanInput { window: &window, head, length, marked: &[], limit: self.limit };
+        plan(&scene, injections, self, &self.ledger, &self.settings)
     }
 
     /// The prompt of a plan.
@@ -313,10 +313,10 @@ fn text_at_a_marker_is_left_to_the_marker() {
     for (marked, expected) in
         [(&[][..], [Zone::Marked, Zone::Head]), (&[slot][..], [Zone::Marked, Zone::Marked])]
     {
-        let scene =
-            PlanInput { window: &window, head: Digest::default(), length: MessageCount(2), marked };
+        let (head, length) = (Digest::default(), MessageCount(2));
+        let scene = PlanInput { window: &window, head, length, marked, limit: LIMIT };
         let settings = StableSettings::default();
-        let planned = plan(&scene, &injections, &story, &Ledger::default(), LIMIT, &settings);
+        let planned = plan(&scene, &injections, &story, &Ledger::default(), &settings);
         let zones: Vec<Zone> = planned.laid.iter().map(|laid| laid.zone).collect();
         assert_eq!(zones, expected);
         assert_eq!(planned.injections(), injections);

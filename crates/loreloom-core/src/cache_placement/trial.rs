@@ -12,7 +12,6 @@ use crate::{
     assemble::Assembled,
     place::{Injection, Place, Provenance},
     tokens::TokenCounter,
-    units::Tokens,
 };
 
 /// A way of placing lore.
@@ -49,8 +48,6 @@ pub struct TrialTurn<'a> {
     pub injections: &'a [Injection],
     /// Where they come from.
     pub sources: &'a dyn SourceLookup,
-    /// The most tokens they may take.
-    pub limit: Tokens,
     /// Puts texts into the turn's prompt, of which so many of the oldest messages of the
     /// story are left out.
     pub assemble: &'a dyn Fn(&[Injection], usize) -> Assembled,
@@ -120,8 +117,8 @@ impl<'a> ModeTrial<'a> {
     /// Tells the next turn: what each mode kept of the prompt before, and the plan of the
     /// stable one.
     pub fn turn(&mut self, turn: &TrialTurn<'_>) -> (BTreeMap<Mode, SharedPrefix>, Planned) {
-        let TrialTurn { scene, injections, sources, limit, .. } = turn;
-        let planned = plan(scene, injections, *sources, &self.ledger, *limit, &self.settings);
+        let TrialTurn { scene, injections, sources, .. } = turn;
+        let planned = plan(scene, injections, *sources, &self.ledger, &self.settings);
         self.ledger.apply(&planned.delta);
         let placed = (turn.assemble)(injections, 0);
         let moves = |source: &Provenance| {

@@ -1,4 +1,4 @@
-//! A story: messages, the path they form, and how they are told apart.
+//! A story: messages, the path they form, and their ids.
 
 mod extras;
 pub mod identity;

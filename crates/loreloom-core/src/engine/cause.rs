@@ -73,7 +73,7 @@ struct LocatedKey {
     key: u32,
     at: Option<Location>,
     also: Box<[Location]>,
-    /// The key after macros, where it has any: later they may stand for something else.
+    /// The key after macros, if it has any: their values may change later.
     expanded: Option<Box<str>>,
 }
 

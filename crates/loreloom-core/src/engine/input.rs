@@ -7,7 +7,7 @@ use crate::{
     turn::Turn,
 };
 
-/// Everything a turn is decided from. Tokenizer, dice and caches are handed in beside it, since
+/// Everything a turn is decided from. Tokenizer, dice and caches are passed separately, because
 /// deciding changes them.
 #[derive(Clone, Copy)]
 pub struct EngineInput<'a> {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{
     cause::{EntryMatch, Why},
     scanner::Scanner,
-    texts::{Limit, ScanReach},
+    texts::{Limit, ScanReach, SlowKey},
 };
 use crate::{
     book::SelectiveLogic,
@@ -13,7 +13,6 @@ use crate::{
     report::Stop,
 };
 
-/// The keys of an entry.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct EntryKeys<'k> {
     /// One of them must be found.
@@ -74,7 +73,7 @@ impl Scanner<'_> {
         let (at, primary) = (0_u32..)
             .zip(keys.primary)
             .find(|(_, key)| self.holds(ix, key, reach))
-            .ok_or_else(|| self.texts.slow_key(ix).map_or(Stop::NoKeyFound, Stop::too_slow))?;
+            .ok_or_else(|| self.texts.slow_key(ix).map_or(Stop::NoKeyFound, SlowKey::stop))?;
         self.check_required(ix, keys.require, reach)?;
         let found = EntryMatch { primary: Some(at), ..EntryMatch::by(Why::Key, reach) };
         if keys.secondary.is_empty() {

@@ -8,6 +8,7 @@ use crate::{
     ids::EntryId,
     macros::{Draw, MacroValues, VariableChanges},
     regex_script::RegexScript,
+    scan::Steps,
     units::Depth,
 };
 
@@ -42,15 +43,17 @@ impl Scanner<'_> {
 }
 
 /// A text after the scripts that change lore. `depth` is its depth in the chat, if it has one.
+/// All texts of a turn share `steps`.
 pub(crate) fn rewrite(
     text: &Arc<str>,
     depth: Option<Depth>,
     scripts: &[RegexScript],
     macros: &MacroValues<'_>,
+    steps: &Steps,
 ) -> Arc<str> {
     let mut text = Arc::clone(text);
     for script in scripts.iter().filter(|script| script.applies_to_lore(depth)) {
-        text = script.apply(&text, macros).into();
+        text = script.apply(&text, macros, steps).into();
     }
     text
 }

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::{
     EngineInput, Timing,
-    texts::{ScanSource, TurnTexts},
+    texts::{ScanSource, SlowKey, TurnTexts},
 };
 use crate::{
     book::KeyOrigin,
@@ -80,12 +80,13 @@ impl<'a> Scanner<'a> {
         live
     }
 
-    /// Warnings about keys that needed more steps than allowed.
+    /// Warnings about keys whose expressions were not run to their end.
     pub(crate) fn slow_keys(&mut self) -> Vec<Warning> {
         let library = self.input.library;
-        let warning = |(ix, key): (EntryIx, Box<str>)| Warning::KeyTooSlow {
+        let warning = |SlowKey { ix, key, cost }| Warning::KeyTooSlow {
             entry: library.entry(ix).title().to_owned(),
             key: key.into(),
+            cost,
         };
         self.texts.take_too_slow().into_iter().map(warning).collect()
     }

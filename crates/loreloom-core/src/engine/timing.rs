@@ -85,8 +85,8 @@ impl Timing {
         effects
     }
 
-    /// When a sticky effect ends, the entry's cooldown begins, whatever ran before.
-    /// It is the entry's own, under whatever name the ended record stood.
+    /// When a sticky effect ends, the entry's cooldown begins, whatever ran before. It belongs to
+    /// the entry, even if the ended record had another name.
     fn cool_down(&mut self, library: &Library, ix: EntryIx, length: MessageCount) {
         let Some(cooldown) = timed(library, ix).cooldown else { return };
         let compiled = library.compiled(ix);

@@ -61,10 +61,10 @@ pub(crate) fn verdict(library: &Library, ix: EntryIx, outcome: Outcome) -> Verdi
     Verdict::new(book, entry.id.clone(), title, outcome)
 }
 
-/// The verdicts of all active entries: those of the report, and for entries that nothing
-/// touched the rule that kept them out.
+/// The verdicts of all active entries: those of the report, and for entries that nothing touched
+/// the rule that kept them out.
 ///
-/// Looks further back in the chat than the turn did, to tell a near miss from a miss.
+/// Looks further back in the chat than the turn did, to find near misses.
 pub fn verdicts(
     report: &Report,
     input: &EngineInput<'_>,

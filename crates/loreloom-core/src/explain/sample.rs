@@ -90,8 +90,8 @@ fn class(pattern: &mut Pattern<'_>) -> Option<char> {
     }
 }
 
-/// The character an escape stands for; nothing for the boundary of a word. Spaces become
-/// one, digits a 1.
+/// A character that matches an escape; nothing for a word boundary. White space becomes a blank,
+/// digits a 1.
 #[expect(clippy::option_option, reason = "not understood, or understood as no character")]
 fn escape(pattern: &mut Pattern<'_>) -> Option<Option<char>> {
     match pattern.next()? {

@@ -30,12 +30,12 @@ impl Template {
         next.map(|next| at + next)
     }
 
-    /// Whether a turn of this role can stand between any two others.
+    /// Whether a turn of this role can come between any two others.
     pub(crate) fn can_write(&self, role: Role) -> bool {
         !self.system_as_user && self.openings.iter().any(|(other, _)| *other == role)
     }
 
-    /// What stands before and after the text of a turn, read off a turn of the prompt.
+    /// The text before and after a turn, as the prompt has it.
     pub(crate) fn frame(&self, prompt: &str, role: Role) -> (String, String) {
         let mut openings = self.openings.iter().filter(|(other, _)| *other == role);
         let opening = openings.next().map_or("", |(_, opening)| *opening);
@@ -100,7 +100,7 @@ pub fn template_of(prompt: &str) -> Option<&'static Template> {
     by_model.or_else(|| known().find(|template| opens(template, Role::User)))
 }
 
-/// What opens a turn: where it stands, where the text begins, who speaks.
+/// The opening of a turn: its position, where the text begins, who speaks.
 struct Opening<'prompt> {
     start: usize,
     end: usize,
@@ -163,7 +163,7 @@ fn heading<'prompt>(
     only_a_name(&format!("{name}:")).then_some((name, end))
 }
 
-/// Where an opening that stands at the start of a line ends, if the prompt begins with it.
+/// The end of an opening at the start of a line, if the prompt begins with it.
 fn at_start(prompt: &str, opening: &str) -> Option<usize> {
     let line = opening.strip_prefix('\n')?;
     prompt.starts_with(line).then_some(line.len())
@@ -218,7 +218,7 @@ fn annotated<'a>(
     })
 }
 
-/// Adds the turn that stands in `range`, and what follows its end there.
+/// Adds the turn in `range`, and what follows its end there.
 fn push_turns(
     turns: &mut Vec<TextTurn>,
     prompt: &str,

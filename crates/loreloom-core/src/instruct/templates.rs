@@ -15,15 +15,14 @@ pub struct Template {
     pub closings: &'static [&'static str],
     /// Whether instructions inside the chat are written as the user's turns.
     pub system_as_user: bool,
-    /// What stands before and after the name of who speaks, where a name may take the
-    /// place of the role.
+    /// The text before and after the speaker's name, if a name may replace the role.
     pub named: Option<(&'static str, &'static str)>,
     /// Whether text that follows the end of a turn is the model's next.
     pub model_unopened: bool,
     /// What its prompts also hold, where its openings alone may be people's names.
     pub holds: Option<&'static str>,
-    /// What stands before and after the name of who speaks, where a turn may begin with a
-    /// line that is only that.
+    /// The text before and after the speaker's name, if a turn may begin with a line that is only
+    /// that.
     pub heading: Option<(&'static str, &'static str)>,
 }
 

@@ -40,8 +40,8 @@ pub struct Cast<'a> {
 impl Binding {
     /// Why it makes a book active for this cast; `None` if it does not.
     ///
-    /// Names compare without case: front ends spell them as their users do. A group stands
-    /// in for the character, as in SillyTavern.
+    /// Names compare without case: front ends spell them as their users do. A group replaces the
+    /// character, as in SillyTavern.
     pub fn scope(&self, cast: &Cast<'_>) -> Option<Scope> {
         let (is_here, scope) = match self {
             Self::Everywhere => (true, Scope::Global),

@@ -37,7 +37,7 @@ use crate::{
     ids::{EntryId, LibraryVersion},
     macros,
     rules::Rules,
-    scan::{Folding, LiteralIndex, PatternId},
+    scan::{Folding, JsRegex, LiteralIndex, PatternId},
 };
 
 /// The rules a book is read by.
@@ -246,6 +246,24 @@ impl Library {
         self.not_regexes.iter().map(|(ix, key)| (*ix, &**key))
     }
 
+    /// The keys that are regular expressions, with their entries.
+    pub(crate) fn regexes(&self) -> impl Iterator<Item = (EntryIx, &str, &JsRegex)> {
+        let regex = |ix: EntryIx| {
+            let compiled = self.compiled(ix);
+            let card = compiled.card.iter().flat_map(|card| card.keys());
+            let keys = compiled.keys.iter().chain(&compiled.secondary).chain(card);
+            keys.filter_map(move |key| match &key.probe {
+                Probe::Regex { regex } => Some((ix, &*key.raw, &**regex)),
+                Probe::Never
+                | Probe::Everything
+                | Probe::Pattern { .. }
+                | Probe::Text { .. }
+                | Probe::Dynamic => None,
+            })
+        };
+        (0..self.len()).filter_map(|at| u32::try_from(at).ok()).map(EntryIx).flat_map(regex)
+    }
+
     /// All entries that share one result.
     pub(crate) fn sharing(&self, slot: EntryIx) -> impl Iterator<Item = EntryIx> {
         [slot].into_iter().chain(self.sharing.get(&slot).into_iter().flatten().copied())
@@ -261,7 +279,6 @@ impl Library {
         &self.entries[ix.0 as usize]
     }
 
-    /// The entries of one book.
     pub(crate) fn entries_of(&self, book: usize) -> impl Iterator<Item = EntryIx> {
         let first = self.entries.partition_point(|entry| (entry.book as usize) < book);
         let last = self.entries.partition_point(|entry| (entry.book as usize) <= book);
@@ -307,7 +324,7 @@ impl Filing {
         self.literals[folding.index()].insert(literal)
     }
 
-    /// Files what makes a key worth looking at; `false` if only looking can tell.
+    /// Adds the literals of a key to the index; `false` if it has none and must always be tried.
     fn touch(&mut self, ix: EntryIx, key: &CompiledKey) -> bool {
         match &key.probe {
             Probe::Never => true,

@@ -1,16 +1,16 @@
-//! Expectations about lore, kept beside it: of some messages, which entries must fire and
-//! which must not, in which order they come, how many tokens they may take.
+//! Tests of lore: for some messages, which entries must fire and which must not, in which order,
+//! and with how many tokens.
 //!
-//! A test plays its messages as a story of their own, so that what stays or rests over several
-//! turns does so here too, and judges the turn after the last of them. Nothing is rolled anew:
-//! a test gives the same answer each time. No embedder and no selecting model is asked: what
-//! only they would let in does not fire.
+//! A test plays its messages as their own story, so that effects over several turns work, and
+//! checks the turn after the last message. Rolls are fixed: a test gives the same answer each
+//! time. No embedder and no selecting model is asked, so entries that only they would find do not
+//! fire.
 
 mod run;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::run::{Loom, run};
+pub use self::run::{TestSetup, run};
 use crate::{
     chat::Role,
     ids::{ChatId, EntryId},
@@ -66,7 +66,7 @@ pub enum Expectation {
         /// The entry.
         entry: String,
     },
-    /// Entries fire and stand in the prompt in this order.
+    /// Entries fire and are in the prompt in this order.
     Order {
         /// The entries.
         entries: Vec<String>,
@@ -107,14 +107,14 @@ pub enum Failure {
         /// The same in English.
         why: String,
     },
-    /// The entry fires and stands nowhere in the prompt, which has no place for it.
+    /// The entry fires, but the prompt has no place for it.
     NoPlace {
         /// The entry.
         entry: EntryId,
     },
-    /// The entries stand in another order.
+    /// The entries are in another order.
     OtherOrder {
-        /// As they stand.
+        /// Their order.
         found: Vec<String>,
     },
     /// Lore has more tokens.

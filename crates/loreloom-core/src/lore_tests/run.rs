@@ -20,7 +20,7 @@ use crate::{
 
 /// What tests are run with.
 #[derive(Clone, Copy)]
-pub struct Loom<'a> {
+pub struct TestSetup<'a> {
     /// The books.
     pub library: &'a Library,
     /// The rules.
@@ -37,14 +37,14 @@ pub struct Loom<'a> {
 /// part; all of them for `None`.
 pub fn run(
     tests: &[LoreTest],
-    loom: &Loom<'_>,
+    setup: &TestSetup<'_>,
     attached: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
 ) -> Vec<TestResult> {
-    let active = ActiveEntries::all(loom.library, loom.rules.world_info.strategy);
-    let named = Named::of(loom.library);
+    let active = ActiveEntries::all(setup.library, setup.rules.world_info.strategy);
+    let named = Named::of(setup.library);
     tests
         .iter()
-        .map(|test| TestStory::of(test, loom, &active, &attached).judge(test, &named))
+        .map(|test| TestStory::of(test, setup, &active, &attached).judge(test, &named))
         .collect()
 }
 
@@ -109,14 +109,15 @@ struct TestStory {
 impl TestStory {
     fn of(
         test: &LoreTest,
-        loom: &Loom<'_>,
+        setup: &TestSetup<'_>,
         active: &ActiveEntries,
         attached: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
     ) -> Self {
         let chat = test.chat.clone().unwrap_or_else(|| ChatId::from("test"));
-        let input = |speaker: Option<&str>| input(test, loom, &chat, speaker, &attached);
-        let Loom { library, rules, counter, .. } = *loom;
-        let mut story = Replay::new(chat.clone(), replay::Loom { library, active, rules, counter });
+        let input = |speaker: Option<&str>| input(test, setup, &chat, speaker, &attached);
+        let TestSetup { library, rules, counter, .. } = *setup;
+        let mut story =
+            Replay::new(chat.clone(), replay::ReplayLore { library, active, rules, counter });
         let messages = test
             .messages
             .iter()
@@ -202,16 +203,16 @@ impl TestStory {
 /// The input of a test's turns.
 fn input(
     test: &LoreTest,
-    loom: &Loom<'_>,
+    setup: &TestSetup<'_>,
     chat: &ChatId,
     speaker: Option<&str>,
     attached: impl Fn(&Cast<'_>) -> Option<Vec<Attachment>>,
 ) -> TurnInput {
     let speaker = speaker.or(test.speaker.as_deref());
-    let user = test.user.as_deref().unwrap_or(loom.user);
+    let user = test.user.as_deref().unwrap_or(setup.user);
     let cast = Cast { chat, character: speaker, persona: user, group: test.group.as_deref() };
     TurnInput {
-        context: test.context.unwrap_or(loom.context),
+        context: test.context.unwrap_or(setup.context),
         user: user.to_owned(),
         speaker: speaker.map(Speaker::named),
         group: test.group.clone(),
@@ -286,8 +287,8 @@ mod tests {
         let (library, rules) = (library(), Profile::Loreloom.rules());
         let context = Tokens(1000);
         let counter = &ByteEstimate;
-        let loom = Loom { library: &library, rules: &rules, counter, user: "Wren", context };
-        run(std::slice::from_ref(test), &loom, |_| None).remove(0)
+        let setup = TestSetup { library: &library, rules: &rules, counter, user: "Wren", context };
+        run(std::slice::from_ref(test), &setup, |_| None).remove(0)
     }
 
     fn test(speaker: &str, messages: &[(char, &str)], expected: Expectation) -> LoreTest {
@@ -367,9 +368,10 @@ mod tests {
         rules.world_info.depth = 1;
         let library = library();
         let (context, counter) = (Tokens(1000), &ByteEstimate);
-        let loom = Loom { library: &library, rules: &rules, counter, user: "Wren", context };
+        let setup = TestSetup { library: &library, rules: &rules, counter, user: "Wren", context };
         let tests = [story, quiet].map(|messages| test("Mira", &messages, fires("The bell")));
-        let passed: Vec<bool> = run(&tests, &loom, |_| None).iter().map(|one| one.passed).collect();
+        let passed: Vec<bool> =
+            run(&tests, &setup, |_| None).iter().map(|one| one.passed).collect();
         assert_eq!(passed, [true, false]);
     }
 
@@ -378,9 +380,9 @@ mod tests {
         let (library, rules) = (library(), Profile::Loreloom.rules());
         let context = Tokens(1000);
         let counter = &ByteEstimate;
-        let loom = Loom { library: &library, rules: &rules, counter, user: "Wren", context };
+        let setup = TestSetup { library: &library, rules: &rules, counter, user: "Wren", context };
         let tests = [test("Mira", &[('U', "A bell.")], fires("The bell"))];
-        let found = run(&tests, &loom, |cast| {
+        let found = run(&tests, &setup, |cast| {
             assert_eq!((cast.character, cast.persona), (Some("Mira"), "Wren"));
             Some(Vec::new())
         });

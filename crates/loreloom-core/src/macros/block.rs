@@ -143,7 +143,7 @@ impl Expansion<'_, '_> {
         is_falsy(&self.condition(condition, depth)) == negated
     }
 
-    /// What a condition comes to; a bare name stands for its macro.
+    /// The value of a condition; a bare name is read as its macro.
     fn condition(&self, condition: &str, depth: usize) -> String {
         let written = self.write(condition, depth);
         match self.named(&written) {

@@ -35,7 +35,7 @@ const MOST_BYTES: usize = 1 << 20;
 /// beginnings would be read from each of them to its end.
 const MOST_READ: usize = 16 << 20;
 
-/// What macros stand for this turn.
+/// The values of macros in this turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MacroValues<'a> {
     /// `{{user}}`: the persona's name.
@@ -83,7 +83,7 @@ struct Expansion<'values, 'roller> {
     variables: Option<&'values Variables>,
     /// Where those go that are written.
     writes: Option<RefCell<&'roller mut VariableChanges>>,
-    /// Random macros so far, which tells them apart.
+    /// The number of random macros so far, which makes their rolls differ.
     drawn: RefCell<u32>,
     /// Macros and bytes put in that are left.
     left: Cell<(u32, usize)>,

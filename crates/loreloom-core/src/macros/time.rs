@@ -134,7 +134,7 @@ impl Moment {
         }
     }
 
-    /// Formats by moment.js tokens; `[text]` stands for itself.
+    /// Formats by moment.js tokens; `[text]` is literal.
     fn format(&self, pattern: &str) -> String {
         let hour12 = if self.hour % 12 == 0 { 12 } else { self.hour % 12 };
         let tokens: [(&str, String); 16] = [

@@ -83,7 +83,7 @@ enum Operation {
 }
 
 impl Operation {
-    /// The operation that a macro's name stands for.
+    /// The operation with this macro name.
     fn named(name: &str) -> Option<(Self, Owner)> {
         let (name, owner) = match name.split_once("global") {
             Some((before, after)) => (Cow::Owned(format!("{before}{after}")), Owner::Global),

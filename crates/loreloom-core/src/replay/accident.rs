@@ -178,7 +178,7 @@ mod tests {
 
     const ENTRY: &str = "The cracked bell hangs in the tower of the drowned chapel.";
 
-    /// Messages of a day on the water, in which nothing of the entry is told.
+    /// Messages of a day on the water, without anything of the entry.
     const DAY: [&str; 6] = [
         "The boat leaves the harbour in the morning.",
         "We sit in the stern of the boat and eat.",

@@ -29,7 +29,7 @@ pub struct TurnChange {
     pub now_in_budget: bool,
 }
 
-/// The turns of two replays of one story that differ. Entries are told apart by their ids.
+/// The turns of two replays of one story that differ. Entries are compared by id.
 pub fn compare(old: &[TurnLine], new: &[TurnLine]) -> Vec<TurnChange> {
     old.iter()
         .zip(new)

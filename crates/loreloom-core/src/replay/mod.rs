@@ -1,9 +1,8 @@
-//! Telling a story again: every turn decided anew, with the books of the day or others.
+//! Replays a story: every turn is decided again, with the same or other books.
 //!
-//! The story grows message by message and its state with it, so a chat of thousands of
-//! turns costs what its messages cost once. A turn sees the effects of turns on earlier
-//! messages and not of those on its own: asked twice for a reply to the same message, the
-//! engine answers alike.
+//! The story and its state grow message by message, so a chat of thousands of turns reads its
+//! messages once. A turn sees the effects of turns on earlier messages, not of those on its own: a
+//! second request for a reply to the same message gets the same answer.
 
 mod accident;
 mod compare;
@@ -40,7 +39,7 @@ pub enum ReplayEvent {
 
 /// Books and rules to replay with.
 #[derive(Clone, Copy)]
-pub struct Loom<'a> {
+pub struct ReplayLore<'a> {
     /// The books.
     pub library: &'a Library,
     /// The entries that are active where a turn does not name its attachments.
@@ -53,7 +52,7 @@ pub struct Loom<'a> {
 
 /// A story during its replay.
 pub struct Replay<'a> {
-    loom: Loom<'a>,
+    lore: ReplayLore<'a>,
     cache: TurnCache,
     path: Path,
     /// The names of its speakers.
@@ -69,16 +68,16 @@ pub struct Replay<'a> {
 
 impl<'a> Replay<'a> {
     /// A replay without messages.
-    pub fn new(chat: ChatId, loom: Loom<'a>) -> Self {
+    pub fn new(chat: ChatId, lore: ReplayLore<'a>) -> Self {
         Self {
             cache: TurnCache::default(),
             path: Path::new(chat),
             voices: Voices::default(),
             active_sets: FxHashMap::default(),
-            transcript: transcript(&loom),
+            transcript: transcript(&lore),
             settled: StoryState::default(),
             here: StateDelta::default(),
-            loom,
+            lore,
         }
     }
 
@@ -93,13 +92,13 @@ impl<'a> Replay<'a> {
     /// Decides a turn on the story so far.
     pub fn ask(&mut self, input: &TurnInput) -> Decision {
         self.tell_as(&input.voices);
-        let Loom { library, rules, counter, .. } = self.loom;
+        let ReplayLore { library, rules, counter, .. } = self.lore;
         let active = match &input.attachments {
             Some(attachments) => self
                 .active_sets
                 .entry(attachments.clone())
                 .or_insert_with(|| input.active_entries(library, rules)),
-            None => self.loom.active,
+            None => self.lore.active,
         };
         let turn = input.turn(&self.path, &self.transcript);
         let mut dice = turn.dice();
@@ -117,9 +116,9 @@ impl<'a> Replay<'a> {
     /// The same, with a verdict for every entry, those that nothing touched too.
     pub fn ask_for_all(&mut self, input: &TurnInput) -> (Decision, Vec<Verdict>) {
         let woven = self.ask(input);
-        let Loom { library, rules, counter, .. } = self.loom;
+        let ReplayLore { library, rules, counter, .. } = self.lore;
         let attached = input.attachments.as_ref().and_then(|these| self.active_sets.get(these));
-        let active = attached.unwrap_or(self.loom.active);
+        let active = attached.unwrap_or(self.lore.active);
         let turn = input.turn(&self.path, &self.transcript);
         let mut dice = turn.dice();
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut self.cache };
@@ -146,7 +145,7 @@ impl<'a> Replay<'a> {
     /// The smallest change that would make an entry fire on the turn of `input`; `None` if it
     /// fires already or no small change helps.
     pub fn explain(&self, input: &TurnInput, entry: &EntryId) -> Option<Fix> {
-        let Loom { library, active, rules, counter } = self.loom;
+        let ReplayLore { library, active, rules, counter } = self.lore;
         let attached = input.attachments.as_ref().and_then(|these| self.active_sets.get(these));
         let turn = input.turn(&self.path, &self.transcript);
         let case = Case {
@@ -188,7 +187,7 @@ impl<'a> Replay<'a> {
                 ReplayEvent::Turn(input) => {
                     let woven = self.ask(&input);
                     let mut line = TurnLine::of(self.path.items().len(), &woven);
-                    let near = self.loom.rules.world_info.vectors.threshold;
+                    let near = self.lore.rules.world_info.vectors.threshold;
                     line.forget_hits_of(input.near.iter().filter(|one| one.score >= near));
                     lines.push(line);
                 }
@@ -198,9 +197,9 @@ impl<'a> Replay<'a> {
     }
 }
 
-fn transcript(loom: &Loom<'_>) -> Transcript {
-    let transcript = Transcript::new(loom.rules.world_info.include_names);
-    if loom.library.vault().is_some() { transcript.for_vaults() } else { transcript }
+fn transcript(lore: &ReplayLore<'_>) -> Transcript {
+    let transcript = Transcript::new(lore.rules.world_info.include_names);
+    if lore.library.vault().is_some() { transcript.for_vaults() } else { transcript }
 }
 
 /// Where the model must have been asked in a chat of which only the messages are known:

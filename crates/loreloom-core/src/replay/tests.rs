@@ -44,8 +44,9 @@ fn lines(book: Book, events: Vec<ReplayEvent>) -> Vec<TurnLine> {
     let rules = Profile::Loreloom.rules();
     let library = Library::under([Arc::new(book)], &rules);
     let active = ActiveEntries::all(&library, rules.world_info.strategy);
-    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
-    Replay::new(ChatId::from("c"), loom).run(events)
+    let lore =
+        ReplayLore { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
+    Replay::new(ChatId::from("c"), lore).run(events)
 }
 
 fn titles<'lines>(lines: &'lines [TurnLine]) -> Vec<(usize, Vec<&'lines str>)> {
@@ -77,8 +78,9 @@ fn a_turn_asked_for_again_decides_alike_and_leaves_the_same_state() {
     let rules = Profile::Loreloom.rules();
     let library = Library::under([Arc::new(book())], &rules);
     let active = ActiveEntries::all(&library, rules.world_info.strategy);
-    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
-    let mut replay = Replay::new(ChatId::from("c"), loom);
+    let lore =
+        ReplayLore { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
+    let mut replay = Replay::new(ChatId::from("c"), lore);
     replay.say(Message::new(Role::User, None, "the bell"));
     let input = TurnInput { context: Tokens(1000), ..TurnInput::default() };
     let first = replay.ask(&input);
@@ -98,8 +100,9 @@ fn a_turn_sees_the_story_under_the_names_it_was_given() {
     book.entries = vec![entry(0, "Tom", "Tom is tall.")];
     let library = Library::under([Arc::new(book)], &rules);
     let active = ActiveEntries::all(&library, rules.world_info.strategy);
-    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
-    let mut replay = Replay::new(ChatId::from("c"), loom);
+    let lore =
+        ReplayLore { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
+    let mut replay = Replay::new(ChatId::from("c"), lore);
     let said = |name| {
         let told = [(Role::User, "Hello."), (Role::Assistant, "Yes."), (Role::User, "Good.")];
         told.map(|(role, text)| Message::new(role, name, text))
@@ -122,8 +125,9 @@ fn a_turn_weaves_only_from_the_books_that_were_attached() {
     other.entries = vec![entry(7, "bell", "Bells ring.")];
     let library = Library::under([Arc::new(book()), Arc::new(other)], &rules);
     let active = ActiveEntries::all(&library, rules.world_info.strategy);
-    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
-    let mut replay = Replay::new(ChatId::from("c"), loom);
+    let lore =
+        ReplayLore { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
+    let mut replay = Replay::new(ChatId::from("c"), lore);
     replay.say(Message::new(Role::User, None, "the bell"));
     let mut texts = |attachments| {
         let input = TurnInput { context: Tokens(1000), attachments, ..TurnInput::default() };

@@ -11,7 +11,7 @@ use super::{Outcome, Stop, Verdict};
 pub enum VerdictClass {
     /// It fired.
     Woven,
-    /// It did not fire, but its text of an earlier turn still stands in the prompt.
+    /// It did not fire, but its text of an earlier turn is still in the prompt.
     Lingering,
     /// It would have fired, but there was no room.
     Cut,
@@ -66,6 +66,7 @@ impl Stop {
         match self {
             Self::Budget { .. }
             | Self::BudgetClosed { .. }
+            | Self::NoRoom { .. }
             | Self::OverBudget { .. }
             | Self::MaxEntries { .. } => VerdictClass::Cut,
             Self::OutOfReach { .. }

@@ -9,6 +9,7 @@
 //! (`engine::verdicts`).
 
 mod class;
+mod room;
 mod selection;
 mod trigger;
 mod verdict;
@@ -18,9 +19,10 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     class::VerdictClass,
+    room::{GivenUp, LeftOutMessage, RoomUse},
     selection::{Fallback, SelectionUse, Served},
     trigger::{KeyMatch, MatchPlace, ScanPhase, TextSource, Trigger},
-    verdict::{Gate, GroupRule, KeptPlace, Outcome, Reason, Stop, Verdict},
+    verdict::{Gate, GroupRule, KeptPlace, KeyCost, Outcome, Reason, Stop, Verdict},
 };
 use crate::{
     cache_placement::Measured,
@@ -45,7 +47,7 @@ pub struct Report {
     pub verdicts: Vec<Verdict>,
     /// How many entries were never touched.
     pub untouched: u32,
-    /// Where each injected text stands in the final prompt.
+    /// The range of each injected text in the final prompt.
     pub spans: Vec<Span>,
     /// Things a person should know.
     pub warnings: Vec<Warning>,
@@ -55,6 +57,10 @@ pub struct Report {
     /// How a selecting model took part, where one was to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<SelectionUse>,
+    /// How the prompt fits into the model's context, where something had to give way or the
+    /// prompt may be too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub room: Option<RoomUse>,
 }
 
 impl Report {
@@ -69,6 +75,7 @@ impl Report {
             warnings: Vec::new(),
             cache: None,
             selection: None,
+            room: None,
         }
     }
 }
@@ -171,7 +178,7 @@ pub struct BudgetUse {
     pub overflowed: bool,
 }
 
-/// Where an injected text stands in the final prompt.
+/// The range of an injected text in the final prompt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Span {
@@ -192,12 +199,14 @@ pub struct Span {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Warning {
-    /// A regular expression key needed more steps than allowed and was taken as no match.
+    /// A regular expression key was given up and counts as not found.
     KeyTooSlow {
         /// The entry's title.
         entry: String,
         /// The key.
         key: String,
+        /// Why it was given up.
+        cost: KeyCost,
     },
     /// A regular expression key cannot be used and never matches (card books).
     KeyUnusable {

@@ -23,13 +23,13 @@ pub struct Verdict {
     pub title: String,
     /// The decision.
     pub outcome: Outcome,
-    /// Where its text stands for the sake of the prompt cache, in that mode: at another place
-    /// than its author's if it fired, and perhaps though it did not.
+    /// Where its text is kept for the prompt cache: perhaps not at its author's place, and perhaps
+    /// though it did not fire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stands: Option<Box<KeptPlace>>,
 }
 
-/// Where a text stands in a prompt that is kept as it was.
+/// The place of a text that is kept for the prompt cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Standing))]
 pub struct KeptPlace {
@@ -216,10 +216,12 @@ pub enum Stop {
     NoKeys,
     /// None of its keys was found.
     NoKeyFound,
-    /// A key was given up: it needs more steps than one is allowed.
+    /// A key was given up, and no other key was found.
     KeyTooSlow {
         /// The key.
         key: String,
+        /// Why it was given up.
+        cost: KeyCost,
     },
     /// It is found by meaning, and its meaning is not near enough to the chat's.
     NotNear {
@@ -318,6 +320,11 @@ pub enum Stop {
     },
     /// Something before it did not fit, and the budget closed.
     BudgetClosed {
+        /// What it needed.
+        needed: Tokens,
+    },
+    /// Lore and memory together have too little room, and it is among the least important.
+    NoRoom {
         /// What it needed.
         needed: Tokens,
     },
@@ -439,12 +446,12 @@ impl Reason {
 }
 
 impl Verdict {
-    /// What was decided about an entry, wherever its text stands.
+    /// A verdict without a kept place.
     pub fn new(book: BookId, entry: EntryId, title: String, outcome: Outcome) -> Self {
         Self { book, entry, title, outcome, stands: None }
     }
 
-    /// Whether the text of an earlier turn stands in the prompt though the entry did not fire.
+    /// Whether the text of an earlier turn is in the prompt though the entry did not fire.
     pub fn lingers(&self) -> bool {
         match &self.outcome {
             Outcome::Activated { .. } => false,
@@ -460,7 +467,7 @@ impl Verdict {
         }
     }
 
-    /// Where its text stands in the prompt, if it is there.
+    /// The place of its text in the prompt, if it is there.
     pub fn place(&self) -> Option<&Place> {
         let own = match &self.outcome {
             Outcome::Activated { place, .. } => place.as_ref(),
@@ -478,15 +485,24 @@ impl Verdict {
     }
 }
 
+/// Why the expression of a key was not run to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum KeyCost {
+    /// It needed more steps than one key may take. It is suspended from the next turn on.
+    TooManySteps,
+    /// It was too slow in an earlier turn with the same lore, and was not tried.
+    Suspended,
+    /// The expressions of this turn used up all steps.
+    NoStepsLeft,
+}
+
 impl Stop {
     /// A key was found so many messages back, further than so many messages.
     pub fn out_of_reach(key: impl Into<String>, distance: u32, depth: u32) -> Self {
         let key = key.into();
         Self::OutOfReach { key, distance, depth, characters: None, tokens: None }
-    }
-
-    pub(crate) fn too_slow(key: &str) -> Self {
-        Self::KeyTooSlow { key: key.to_owned() }
     }
 
     /// How far an entry got before this rule stopped it: later rules count more.
@@ -520,6 +536,7 @@ impl Stop {
             Self::Requires { .. } | Self::Excludes { .. } => 25,
             Self::Stripped { .. } => 26,
             Self::MaxEntries { .. } => 27,
+            Self::NoRoom { .. } => 28,
         }
     }
 
@@ -547,6 +564,7 @@ impl Stop {
             Self::Chance { .. } => "chance",
             Self::Budget { .. } => "budget",
             Self::BudgetClosed { .. } => "budget_closed",
+            Self::NoRoom { .. } => "no_room",
             Self::Warmup { .. } => "warmup",
             Self::Resting { .. } => "resting",
             Self::Context { .. } => "context",
@@ -585,7 +603,7 @@ mod tests {
         let rows = book.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
         let mut told: Vec<&str> = rows.map(|(code, _)| code).collect();
         let mut codes = codes();
-        assert_eq!(codes.len(), 55);
+        assert_eq!(codes.len(), 56);
         codes.sort_unstable();
         told.sort_unstable();
         assert_eq!(told, codes);

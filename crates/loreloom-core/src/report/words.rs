@@ -1,15 +1,17 @@
 //! Verdicts in plain English, for the command line.
 
 use super::{
-    Gate, GroupRule, KeptPlace, KeyMatch, Outcome, Reason, SelectionUse, Served, Stop, TextSource,
-    Trigger, Verdict, Warning,
+    Gate, GroupRule, KeptPlace, KeyCost, KeyMatch, Outcome, Reason, RoomUse, SelectionUse, Served,
+    Stop, TextSource, Trigger, Verdict, Warning,
 };
 use crate::{
     book::SelectiveLogic,
     dialects::cards::Problem,
     ids::EntryId,
     place::{Place, Provenance},
+    scan::{KEY_STEPS, TURN_STEPS},
     turn::StillHolds,
+    units::Tokens,
 };
 
 /// What people call an entry.
@@ -40,7 +42,7 @@ pub fn sentence(verdict: &Verdict, names: Names<'_>) -> String {
     }
 }
 
-/// Where a text stands that nobody asks for.
+/// Words for a text that stays though nothing asks for it.
 fn lingers(stands: &KeptPlace) -> String {
     let since = match stands.idle_since {
         Some(since) => format!(", not asked for since message {}", since.0),
@@ -72,13 +74,26 @@ fn parent_of(verdict: &Verdict) -> Option<&EntryId> {
     }
 }
 
+/// Why a key was given up.
+fn given_up(cost: KeyCost) -> String {
+    match cost {
+        KeyCost::TooManySteps => {
+            format!("takes more than {} million steps", KEY_STEPS / 1_000_000)
+        }
+        KeyCost::Suspended => "is suspended because it was too slow in an earlier turn".to_owned(),
+        KeyCost::NoStepsLeft => format!(
+            "was not tried because other keys used up the {} million steps of the turn",
+            TURN_STEPS / 1_000_000
+        ),
+    }
+}
+
 /// A warning as a sentence.
 pub fn warning(warning: &Warning) -> String {
     match warning {
-        Warning::KeyTooSlow { entry, key } => format!(
-            "{entry}: the key {} takes too many steps and was taken as not found",
-            quoted(key)
-        ),
+        Warning::KeyTooSlow { entry, key, cost } => {
+            format!("{entry}: the key {} {}", quoted(key), given_up(*cost))
+        }
         Warning::KeyUnusable { entry, key } => {
             format!("{entry}: the key {} cannot be used and never matches", quoted(key))
         }
@@ -231,6 +246,38 @@ pub fn pool(pool: &str) -> String {
     }
 }
 
+/// How a prompt fits into the model's context, a line for each thing.
+pub fn room(room: &RoomUse) -> Vec<String> {
+    let RoomUse { context, reply, prompt, left_out, given_up, .. } = room;
+    let mut lines = Vec::new();
+    if let Some(prompt) = prompt {
+        lines.push(format!("prompt: {prompt} tokens, {reply} for the reply, context {context}"));
+    }
+    if !left_out.is_empty() {
+        let tokens: Tokens = left_out.iter().map(|one| one.tokens).sum();
+        let count = count(u32::try_from(left_out.len()).unwrap_or(u32::MAX), "message");
+        lines.push(format!("left out for room: the oldest {count}, {tokens} tokens"));
+    }
+    if !given_up.is_empty() {
+        let tokens: Tokens = given_up.iter().map(|one| one.tokens).sum();
+        let count = count(u32::try_from(given_up.len()).unwrap_or(u32::MAX), "text");
+        lines.push(format!("gave way for room: {count} of lore and memory, {tokens} tokens"));
+    }
+    lines.extend(too_long(room));
+    lines
+}
+
+/// That a prompt is too long; `None` if it fits.
+pub fn too_long(room: &RoomUse) -> Option<String> {
+    let RoomUse { context, reply, prompt, over, stated, .. } = room;
+    let (over, prompt) = (over.as_ref()?, prompt.unwrap_or_default());
+    let size = if *stated { "is" } else { "is not stated and assumed to be" };
+    Some(format!(
+        "the prompt may be {over} tokens too long: it has {prompt}, {reply} are for the reply, \
+         and the context {size} {context}"
+    ))
+}
+
 /// A place in words.
 pub fn place(place: &Place) -> String {
     match place {
@@ -265,8 +312,8 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         Stop::Suppressed => "forced off by @@dont_activate".to_owned(),
         Stop::NoKeys => "has no keys".to_owned(),
         Stop::NoKeyFound => "none of its keys was found".to_owned(),
-        Stop::KeyTooSlow { key } => {
-            format!("none of its keys was found; {} takes too many steps", quoted(key))
+        Stop::KeyTooSlow { key, cost } => {
+            format!("the key {} {}, and no other key was found", quoted(key), given_up(*cost))
         }
         Stop::NotNear { score: Some(score), threshold } => {
             format!("its meaning is not near enough ({score:.2}, needed {threshold:.2})")
@@ -286,9 +333,10 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         Stop::Chance { roll, probability } => {
             format!("rolled {roll:.1}, needed at most {probability:.1}")
         }
-        Stop::Budget { .. } | Stop::OverBudget { .. } | Stop::BudgetClosed { .. } => {
-            budget_stop(stop)
-        }
+        Stop::Budget { .. }
+        | Stop::OverBudget { .. }
+        | Stop::BudgetClosed { .. }
+        | Stop::NoRoom { .. } => budget_stop(stop),
         Stop::Once { .. } => "matched before and fires only once".to_owned(),
         Stop::Gate { gate } => self::gate(gate),
         Stop::Excluded { found } => format!("{} was found, which forbids it", list(found)),
@@ -346,6 +394,11 @@ fn budget_stop(stop: &Stop) -> String {
         }
         Stop::BudgetClosed { needed } => format!(
             "an entry before it did not fit, which closed the budget; it has {}",
+            count(needed.0, "token")
+        ),
+        Stop::NoRoom { needed } => format!(
+            "lore and memory together have too little room, and others are more important; it \
+             has {}",
             count(needed.0, "token")
         ),
         other => format!("{other:?}"),
@@ -562,13 +615,31 @@ mod tests {
                 Stop::out_of_reach("bell", 0, 0),
                 "“bell” is 1 message back, but nothing is scanned for it",
             ),
-            (
-                Stop::KeyTooSlow { key: "/(a+)+$/".to_owned() },
-                "none of its keys was found; “/(a+)+$/” takes too many steps",
-            ),
             (Stop::Warmup { needed: 3.0, found: 1 }, "its keys occur 1 time, needed 3"),
             (Stop::Requires { missing: keys(&["Harbour"]) }, "requires “Harbour”, which is not in"),
             (Stop::Chance { roll: 71.25, probability: 40.0 }, "rolled 71.2, needed at most 40.0"),
+        ] {
+            assert_eq!(self::stop(&stop, &ToString::to_string), expected);
+        }
+    }
+
+    #[test]
+    fn a_key_that_was_given_up_says_why() {
+        for (stop, expected) in [
+            (
+                Stop::KeyTooSlow { key: "/(a+)\\1/".to_owned(), cost: KeyCost::TooManySteps },
+                "the key “/(a+)\\1/” takes more than 4 million steps, and no other key was found",
+            ),
+            (
+                Stop::KeyTooSlow { key: "/(a+)\\1/".to_owned(), cost: KeyCost::Suspended },
+                "the key “/(a+)\\1/” is suspended because it was too slow in an earlier turn, \
+                 and no other key was found",
+            ),
+            (
+                Stop::KeyTooSlow { key: "/(a+)\\1/".to_owned(), cost: KeyCost::NoStepsLeft },
+                "the key “/(a+)\\1/” was not tried because other keys used up the 100 million \
+                 steps of the turn, and no other key was found",
+            ),
         ] {
             assert_eq!(self::stop(&stop, &ToString::to_string), expected);
         }

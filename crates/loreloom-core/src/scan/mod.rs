@@ -5,18 +5,16 @@
 
 mod fold;
 mod hits;
-mod js_regex;
-mod linear;
 mod literal;
-mod required;
+mod regex;
 mod tally;
 mod word;
 
 pub use self::{
     fold::{Blanks, Folding, Padded, raw_span},
     hits::{HitCache, Hits, PatternHit, ScanText},
-    js_regex::{JsRegex, RegexMatch, RegexOutcome},
     literal::{LiteralIndex, PatternId},
+    regex::{JsRegex, KEY_STEPS, RegexMatch, RegexOutcome, RegexText, Steps, TURN_STEPS},
     tally::{Tallies, Tally},
     word::WordRule,
 };

@@ -28,6 +28,15 @@ pub struct TurnInput {
     pub generation: GenerationType,
     /// The model's context size.
     pub context: Tokens,
+    /// Whether a setting, the request or the model's server stated that size.
+    #[serde(skip_serializing_if = "is_default")]
+    pub context_stated: bool,
+    /// The longest reply that the request asks for; 0 if it does not say.
+    #[serde(skip_serializing_if = "is_default")]
+    pub reply_tokens: Tokens,
+    /// The most tokens that lore may take, where lore had to give way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lore_room: Option<Tokens>,
     /// The seed of all rolls.
     pub seed: u64,
     /// The time.
@@ -86,6 +95,10 @@ pub struct TurnInput {
     /// How injections were moved for the prompt cache; `None` if they stayed in place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrangement: Option<Arrangement>,
+    /// Keys, as written, whose expressions were too slow in an earlier turn with the same
+    /// library. They are not tried.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suspended_keys: Vec<String>,
     /// Where in the prompt the injections were put.
     #[serde(skip_serializing_if = "is_default")]
     pub seams: Seams,

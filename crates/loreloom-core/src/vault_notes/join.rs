@@ -58,7 +58,7 @@ pub fn duplicates(notes: &[Note]) -> Vec<Duplicate> {
     found
 }
 
-/// Joins the notes of all vaults into one list. A note whose text grows is counted anew.
+/// Joins the notes of all vaults into one list. A note whose text grows gets a new token count.
 pub fn join(notes: Vec<Note>, conflict: Conflict, counter: &dyn TokenCounter) -> Vec<Note> {
     if conflict == Conflict::All {
         return notes;

@@ -27,8 +27,8 @@ pub(super) struct WrappedEntry {
 static MARKDOWN: LazyLock<Template> =
     LazyLock::new(|| preset("### Lore: {{name}}\n{{content}}\n***"));
 static LB: LazyLock<Template> = LazyLock::new(|| preset("[LB:{{name}}]{{content}}[/LB]"));
-/// SillyTavern users write only the heading; without an end an entry could not be told
-/// from the text after it.
+/// SillyTavern users write only the heading. Without an end, the entry could not be separated from
+/// the text after it.
 static WORLD_INFO: LazyLock<Template> =
     LazyLock::new(|| preset("[World Info: {{name}}]\n{{content}}\n[/World Info]"));
 

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use super::escape::Style;
 
-/// A mark that tells where an entry begins or ends.
+/// A mark at the beginning or end of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Marker {
     text: String,

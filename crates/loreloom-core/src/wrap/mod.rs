@@ -1,10 +1,10 @@
-//! Wrapping lore: each entry between marks of its own, so that whoever reads the prompt
-//! (the model, a log, another program) can tell one entry from the next.
+//! Wraps each entry in marks, so that readers of the prompt (the model, a log, another program)
+//! can separate the entries.
 //!
-//! Entries are wrapped one by one before they are joined, so many lines, blank lines and
-//! equal names are no difficulty. What is written can be read back: marks inside an
-//! entry's text are escaped, and a custom template from which entries could not be found
-//! again is refused. The cost is tokens, which the budget counts.
+//! Entries are wrapped one by one before they are joined, so line breaks, blank lines and equal
+//! names cause no problem. The result can be read back: marks inside an entry's text are escaped,
+//! and a custom template that could not be read back is refused. It costs tokens, which the budget
+//! counts.
 
 mod escape;
 mod facts;

@@ -106,7 +106,7 @@ mod tests {
         texts.join("\n")
     }
 
-    /// What a format tells of these entries.
+    /// The fields that a format has of these entries.
     fn told(format: &WrapFormat, entries: &[Unwrapped]) -> Vec<Segment> {
         let mut segments = Vec::new();
         for (at, one) in entries.iter().enumerate() {

@@ -23,6 +23,7 @@ use crate::{
     library::{EntryIx, Library},
     macros::MacroValues,
     rules::Rules,
+    scan::Steps,
 };
 
 /// Taking marks out can join others; more often than this only text made for it does.
@@ -52,6 +53,7 @@ pub fn strip_echo<'text>(
     library: &Library,
     macros: &MacroValues<'_>,
 ) -> Cow<'text, str> {
+    let steps = Steps::default();
     strip(text, &rules.wrap, &|entry| {
         let told = entry.content.trim();
         let mut all = (0..library.len()).filter_map(|at| u32::try_from(at).ok()).map(EntryIx);
@@ -60,7 +62,7 @@ pub fn strip_echo<'text>(
             if entry.fields.name().is_some_and(|name| name != library.entry(ix).title()) {
                 return false;
             }
-            let sent = worldinfo::sent_text(library, ix, &rules.regex_scripts, macros);
+            let sent = worldinfo::sent_text(library, ix, &rules.regex_scripts, macros, &steps);
             sent.trim() == told
         })
     })

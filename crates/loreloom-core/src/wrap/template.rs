@@ -57,7 +57,7 @@ pub enum TemplateError {
         /// Where.
         at: usize,
     },
-    /// Nothing fixed tells where an entry begins.
+    /// No fixed text marks the beginning of an entry.
     #[error(
         "a wrapper template must begin with fixed text, at least two characters that do not repeat, found `{found}`"
     )]
@@ -65,7 +65,7 @@ pub enum TemplateError {
         /// The text before the first field.
         found: String,
     },
-    /// Nothing fixed tells where an entry ends.
+    /// No fixed text marks the end of an entry.
     #[error(
         "fixed text must follow `{{{{content}}}}`, at least two characters that do not repeat, found `{found}`"
     )]
@@ -73,7 +73,7 @@ pub enum TemplateError {
         /// The text after the content.
         found: String,
     },
-    /// Opening and closing cannot be told apart.
+    /// Opening and closing look the same.
     #[error(
         "opening and closing of a wrapper template must differ, found `{opening}` and `{closing}`"
     )]
@@ -83,7 +83,7 @@ pub enum TemplateError {
         /// The closing text.
         closing: String,
     },
-    /// Where a field's value ends cannot be told.
+    /// The end of a field's value cannot be found.
     #[error(
         "`{{{{{field}}}}}` must be followed by text that does not begin with a letter, a digit or an escape sign, found `{found}`"
     )]
@@ -102,8 +102,8 @@ enum TemplatePiece {
 }
 
 impl Template {
-    /// Reads a template. Blanks around it are dropped, since entries are joined by line
-    /// ends; `\n` stands for a line end.
+    /// Reads a template. Blanks around it are dropped, since entries are joined by line ends; `\n`
+    /// is a line end.
     pub fn parse(source: &str) -> Result<Self, TemplateError> {
         let source = source.replace("\\n", "\n").trim().to_owned();
         let pieces = pieces(&source)?;

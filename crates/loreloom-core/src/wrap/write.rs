@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::{field::WrapFields, format::WrapFormat};
 
-/// An entry's text in its wrapper. An empty text stays empty: there is nothing to tell
-/// apart.
+/// An entry's text in its wrapper. An empty text stays empty.
 pub fn wrap(format: &WrapFormat, fields: &WrapFields, content: &str) -> String {
     match format.frame() {
         Some(frame) if !content.is_empty() => frame.write(fields, content),

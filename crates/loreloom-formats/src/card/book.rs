@@ -1,7 +1,7 @@
 //! The book inside a character card (`character_book`, V2 and V3), also as its own file.
 //!
-//! The standard is small; what `SillyTavern` adds stands in each entry's `extensions`
-//! under names of its own, and those are read and written here as well.
+//! The standard is small. `SillyTavern` adds its own fields in the `extensions` of each entry;
+//! those are read and written here as well.
 
 use loreloom_core::{
     book::{
@@ -26,7 +26,7 @@ use crate::{
     tree,
 };
 
-/// Where the book stands.
+/// Where the book is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CardBook {
     /// In `data` of a V2 or V3 card, or at the root of a card without `data`.
@@ -95,8 +95,7 @@ pub(super) const EXTENSION_FIELDS: [&str; 31] = [
 ];
 
 impl CardBook {
-    /// Where the rows may stand: the usual place first, then where files in the wild have
-    /// them all the same.
+    /// Where the rows may be: the usual place first, then other places in real files.
     fn places(self, root: &Node<'_>) -> &'static [&'static [&'static str]] {
         let has_data = root.get("data").is_some_and(Node::is_object);
         match self {
@@ -154,11 +153,7 @@ impl Schema for CardBook {
 
     fn read_book(&self, node: &Node<'_>, book: &mut Book, notes: &mut Notes) {
         let mut fields = Fields::of(node, notes);
-        let name = fields.text(&["name"]);
-        if !name.is_empty() {
-            book.name = name;
-        }
-        book.description = fields.text(&["description"]);
+        fields.name_and_description(book);
         book.scan_depth = fields.count(&["scan_depth"]);
         book.token_budget = fields.count(&["token_budget"]);
         book.recursive = fields.flag(&["recursive_scanning"]);

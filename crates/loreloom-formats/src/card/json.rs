@@ -62,7 +62,7 @@ const KNOWN: [&str; 21] = [
     "world_scenario",
 ];
 
-/// Reads the card at `root`; its fields stand in `data`, or at the root of old cards.
+/// Reads the card at `root`. Its fields are in `data`, or at the root of old cards.
 pub(crate) fn read(root: &Node<'_>, version: CardVersion, notes: &mut Notes) -> Card {
     let data = root.get("data").filter(|data| data.is_object()).unwrap_or(root);
     // Elsewhere these are names of something else.
@@ -264,8 +264,8 @@ pub(crate) fn mirrors(root: &Node<'_>, data: &Map<String, Value>) -> Map<String,
         .collect()
 }
 
-/// A V3 card as the V2 copy that travels beside it: decorators are unknown to V2 programs
-/// and would be read by the model, so they are taken out of the book.
+/// A V3 card as the V2 copy beside it. V2 programs do not know decorators and would show them to
+/// the model, so they are removed.
 pub(crate) fn to_v2(card: &Value) -> Value {
     let mut copy = card.clone();
     copy["spec"] = json!("chara_card_v2");

@@ -39,7 +39,7 @@ pub struct Card {
     pub version: CardVersion,
     /// The character's name.
     pub name: String,
-    /// What `{{char}}` stands for, if not the name (V3).
+    /// The value of `{{char}}`, if not the name (V3).
     pub nickname: Option<String>,
     /// Who the character is.
     pub description: String,

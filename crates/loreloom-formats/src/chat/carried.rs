@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 
 use super::ImportedChat;
 
-/// The state that a chat's metadata tells. Entries are named there by their book and number,
-/// so those of other books are left out.
+/// The state in a chat's metadata. It names entries by book and number, so entries of other books
+/// are left out.
 pub fn carried_state<'book>(
     chat: &ImportedChat,
     books: impl IntoIterator<Item = &'book Book>,
@@ -24,8 +24,8 @@ pub fn carried_state<'book>(
     state_with(chat, |name| ids.get(name).cloned())
 }
 
-/// The state that a chat's metadata tells where its books are not at hand: an entry is
-/// `<book>/<number>`, as in a book that was read from the file its world was in.
+/// The state in a chat's metadata when its books are not at hand: an entry is `<book>/<number>`,
+/// as in a book read from the file of that world.
 pub fn carried_state_by_name(chat: &ImportedChat) -> StoryState {
     state_with(chat, |name| {
         // A world's name may have points of its own.

@@ -59,7 +59,7 @@ pub struct ImportedChat {
 /// A message and its other versions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedMessage {
-    /// The message as it stands in the story.
+    /// The message.
     pub message: Message,
     /// All versions of the text, the chosen one among them; empty where there is only one.
     pub swipes: Vec<String>,

@@ -65,7 +65,7 @@ fn on_line(mut fault: FormatError, at: usize) -> FormatError {
 }
 
 fn header(root: &Node<'_>, chat: &mut ImportedChat) {
-    // The program writes `unused` where it has no name to tell.
+    // SillyTavern writes `unused` if it has no name.
     let name = |key: &str| {
         root.get(key).and_then(Node::as_str).filter(|name| *name != "unused").map(str::to_owned)
     };

@@ -46,7 +46,7 @@ pub fn merge_around(
     let base_file = base_file.as_ref().unwrap_or(&nothing);
     let mut conflicts = file_conflicts([base, ours, theirs]);
     if our_file.format != their_file.format {
-        // Their words are not ours. Whether they changed any can be told all the same.
+        // We cannot read their fields, but we can see whether they changed any.
         let unchanged = base_file.texts == their_file.texts;
         conflicts.extend((!unchanged).then(|| Conflict {
             entry: None,
@@ -92,7 +92,7 @@ pub fn diff_around(
 #[derive(Default)]
 struct Outside {
     format: Option<Format>,
-    /// One tree for each text: that of the book, and that of a card beside it.
+    /// One tree for each text: the book, and a card beside it.
     texts: Vec<Map<String, Value>>,
     /// What it says about a character, in the words of the model.
     card: Option<Map<String, Value>>,

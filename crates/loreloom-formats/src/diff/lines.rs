@@ -6,7 +6,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct LineChange {
-    /// The line of the older text before which the change stands, from 0.
+    /// The line of the older text before which the change is, from 0.
     pub at: usize,
     /// Lines that are gone.
     pub removed: Vec<String>,

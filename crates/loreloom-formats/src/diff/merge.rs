@@ -166,7 +166,7 @@ impl Merging {
             sorted.sort_unstable_by_key(|(_, new)| *new);
             !sorted.is_sorted_by_key(|(old, _)| *old)
         };
-        // Whether both stand alike is asked of what both have.
+        // Only rows that both have can show a different order.
         if !is_moved(&by_theirs) || !is_moved(&pairs(ours, theirs)) {
             return;
         }
@@ -183,7 +183,7 @@ impl Merging {
         }
         let place_of: FxHashMap<&EntryId, usize> =
             pairs(ours, theirs).iter().map(|(o, t)| (&ours.entries[*o].id, *t)).collect();
-        // What they do not have stays behind what it stood behind.
+        // Rows that they do not have stay behind the row they followed.
         let mut last = 0;
         let mut placed: Vec<(usize, Entry)> = Vec::with_capacity(merged.len());
         for entry in merged.drain(..) {

@@ -139,8 +139,8 @@ fn foreign_changes(old: &Map<String, Value>, new: &Map<String, Value>) -> Vec<Fi
     changes.map(inside).collect()
 }
 
-/// What a file says about an entry or book that is not ours to understand. What we noted
-/// there on a crossing tells where it came from, not what it says.
+/// Fields of an entry or book that we do not interpret. Our own note about a conversion says where
+/// it came from, so it does not count.
 fn foreign(extensions: &Extensions) -> Map<String, Value> {
     let mut foreign = extensions.clone();
     conversion::remove_ours(&mut foreign);

@@ -15,7 +15,7 @@ use crate::{
     png, risum, text, yaml,
 };
 
-/// How a text that is written anew is laid out: for people where they may look at it.
+/// The layout of a new text: readable if people may look at it.
 pub(super) fn style_of(format: Format) -> TextStyle {
     match format.container() {
         Container::Png | Container::Risum => TextStyle::default(),
@@ -26,7 +26,7 @@ pub(super) fn style_of(format: Format) -> TextStyle {
     }
 }
 
-/// Wraps a text that was written anew.
+/// Wraps a new text.
 pub(super) fn wrap_fresh(
     mut text: String,
     format: Format,
@@ -141,7 +141,7 @@ fn picture<'a>(options: &ExportOptions<'a>) -> Result<Cow<'a, [u8]>, FormatError
     }
 }
 
-/// What stands behind the text of a module.
+/// The bytes after the text of a module.
 fn assets(module: Option<&[u8]>) -> Result<&[u8], FormatError> {
     let Some(module) = module else { return Ok(&[]) };
     let (_, end) = risum::unpack(module)?;

@@ -9,7 +9,10 @@ use loreloom_core::{
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value, json};
 
-use super::{Decorators, ExportOptions, Loss, container, row};
+use super::{
+    Decorators, ExportOptions, Loss, container,
+    row::{self, RowPlace},
+};
 use crate::{
     card::{self, Card, CardVersion},
     conversion::{self, Way},
@@ -23,8 +26,8 @@ use crate::{
     tree,
 };
 
-/// The whole file as a text, laid out as `style` says. The rows are written one by one: the
-/// trees of a large book would take many times the memory of its text.
+/// The whole file as text in this style. Rows are written one by one: the trees of a large book
+/// would take many times the memory of its text.
 pub(super) fn text(
     book: &Book,
     format: Format,
@@ -35,20 +38,18 @@ pub(super) fn text(
     let Some(schema) = format.schema() else {
         return Err(FormatError::Unknown { looked_for: "JSON", found: format.to_string() });
     };
-    let mut of_book = Vec::new();
-    let (root, path) = match format.card() {
-        Some(version) => card_document(schema, book, format, options.card, version, &mut of_book),
-        None => book_document(schema, book, format, &mut of_book),
-    };
     let reads_decorators =
         matches!(format, Format::Risu | Format::RisuModule | Format::RisuModuleJson);
     let lowers = reads_decorators && options.decorators == Decorators::Lower;
+    let rows = CrossedRows { schema, book, format: format.as_str(), lowers };
+    let mut of_book = Vec::new();
+    let (root, path) = match format.card() {
+        Some(version) => card_document(&rows, options.card, version, &mut of_book),
+        None => book_document(schema, book, format, &mut of_book),
+    };
     let text = layout::to_text(&root, style, 0);
     let text = match path {
-        Some(path) => {
-            let rows = CrossedRows { schema, book, format: format.as_str(), lowers };
-            with_rows(&text, &path, &rows, style, losses)?
-        }
+        Some(path) => with_rows(&text, &path, &rows, style, losses)?,
         None => text,
     };
     losses.extend(of_book);
@@ -84,7 +85,7 @@ fn with_rows(
     Ok(out)
 }
 
-/// A file that is a book, without its rows, and where those stand.
+/// A book file without its rows, and the path to them.
 fn book_document(
     schema: &dyn Schema,
     book: &Book,
@@ -115,15 +116,14 @@ fn book_document(
     (root, Some(path))
 }
 
-/// A file that is a card, without the rows of its book, and where those stand if it has one.
+/// A card file without the rows of its book, and the path to them if it has a book.
 fn card_document(
-    schema: &dyn Schema,
-    book: &Book,
-    format: Format,
+    rows: &CrossedRows<'_>,
     card: Option<&Card>,
     version: CardVersion,
     losses: &mut Vec<Loss>,
 ) -> (Value, Option<Vec<&'static str>>) {
+    let CrossedRows { schema, book, format, .. } = *rows;
     let nameless = card::named(&book.name);
     let card = card.unwrap_or(&nameless);
     // In YAML any standard can be written: one with a book where there is one.
@@ -151,7 +151,7 @@ fn card_document(
         CardVersion::V3 => json!({ "spec": "chara_card_v3", "spec_version": "3.0" }),
     };
     if !book.entries.is_empty() {
-        let mut inner = book_fields(schema, book, format.as_str(), losses);
+        let mut inner = book_fields(schema, book, format, losses);
         inner.insert("entries".into(), json!([]));
         data.insert("character_book".into(), Value::Object(inner));
     }
@@ -311,11 +311,11 @@ impl CrossedEntry<'_> {
         let way = Way::of_entry(entry, self.origin, self.format);
         let conversion = Entry { extensions: way.keys.clone(), ..entry.clone() };
         let said = self.with_position(&conversion, entry);
-        let mut written =
-            row::write_as(schema, &said, &conversion, None, self.at, OddValues::AsSillyTavern);
+        let place = RowPlace { node: None, at: self.at, odd_values: OddValues::AsSillyTavern };
+        let mut written = row::write_as(schema, &said, &conversion, place);
         if self.lowers {
             let (lowered, rest) = decorators::lower(&conversion, &written.rest);
-            written = row::write(schema, &lowered, None, self.at, OddValues::AsSillyTavern);
+            written = row::write(schema, &lowered, place);
             written.rest = rest;
         }
         let mut map = Map::new();

@@ -1,16 +1,15 @@
 //! Writes a book in any known format.
 //!
-//! A book that goes back to the format it came from is written by patching its own file:
-//! nothing that was not edited changes, not even a blank; only what JSON does not know, comments
-//! and commas too many, is left out. A book that crosses to another
-//! format is written anew, and what the format cannot say is carried in its `extensions`
-//! or reported as lost.
+//! A book that goes back to its own format is written by patching its file: nothing that was not
+//! edited changes, not even a blank, except comments and extra commas, which JSON does not allow.
+//! A book that goes to another format is written from scratch. What the format cannot store goes
+//! into its `extensions`, or is reported as lost.
 
 mod container;
 mod fresh;
+mod left_behind;
 mod patched;
 mod row;
-mod unknown_fields;
 mod words;
 
 pub(crate) use fresh::report;
@@ -38,7 +37,7 @@ use crate::{
     perchance, text,
 };
 
-/// What a writer must be told.
+/// Options of an export.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExportOptions<'a> {
     /// The character, for formats that are cards. Without one the book's name is used.
@@ -100,7 +99,7 @@ pub fn export(
     if let Some(own) = own_document(book, format, options, &reading) {
         let mut exported = patched(book, format, options, &own, &reading)?;
         if own.bytes.is_none() && options.original.is_some() {
-            exported.losses.extend(unknown_fields::left_behind(options, format));
+            exported.losses.extend(left_behind::losses(options, format));
         }
         return Ok(exported);
     }
@@ -108,7 +107,7 @@ pub fn export(
     if let Some(card) = options.card.filter(|_| format.card().is_none()) {
         fresh::card_losses(card, &mut losses);
     }
-    losses.extend(unknown_fields::left_behind(options, format));
+    losses.extend(left_behind::losses(options, format));
     let bytes = if format == Format::Perchance {
         fresh::plain_losses(book, &mut losses);
         perchance::write(book, "\n", None).into_bytes()
@@ -170,8 +169,8 @@ struct Own<'a> {
 }
 
 impl Own<'_> {
-    /// The text as somebody wrote it, with comments or commas too many, if it is no JSON for
-    /// that: whoever reads what is written is told nothing of `--relaxed`.
+    /// The original text if it has comments or extra commas, which JSON does not allow: its
+    /// readers may not accept them.
     fn by_hand(&self, format: Format) -> Option<Cow<'_, str>> {
         let is_json = self.document.part == Part::Whole && format != Format::Perchance;
         let bytes = self.bytes.filter(|_| is_json)?;
@@ -273,7 +272,7 @@ fn same_book(was: &Book, book: &Book) -> bool {
         && crate::conversion::book_meaning(was) == crate::conversion::book_meaning(book)
 }
 
-/// The layout of files that are written anew.
+/// The layout of new files.
 fn fresh_style() -> TextStyle {
     TextStyle { indent: Indent::Spaces(2), final_newline: true, ..TextStyle::default() }
 }

@@ -9,7 +9,10 @@ use loreloom_core::{
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 
-use super::{Loss, fresh, row};
+use super::{
+    Loss, fresh,
+    row::{self, RowPlace},
+};
 use crate::{
     card::{self, Card},
     document::Document,
@@ -130,7 +133,14 @@ impl JsonEdit<'_> {
         let last = spans.iter().zip(&kept).rev().find(|(_, kept)| **kept).map(|(span, _)| span);
         let added: Vec<&Entry> =
             self.book.entries.iter().filter(|entry| !was.contains_key(&entry.id)).collect();
-        let texts = self.added(&rows, container, &added, patch, level, losses);
+        let texts = self.added(&rows, &added, losses).into_iter().map(|(number, value)| {
+            if container.is_object() {
+                patch.member_text(&number.to_string(), &value, level + 1)
+            } else {
+                patch.value_text(&value, level + 1)
+            }
+        });
+        let texts: Vec<String> = texts.collect();
         patch.insert_after(container, last, &texts, level);
         let survivors = rows.into_iter().map(|(_, id)| id).filter(|id| now.contains_key(id));
         survivors.chain(added.iter().map(|entry| entry.id.clone())).collect()
@@ -148,45 +158,39 @@ impl JsonEdit<'_> {
         if was == now {
             return;
         }
-        let odd_values = self.reading.odd_values;
+        let place = RowPlace { node: None, at: row.at, odd_values: self.reading.odd_values };
         if !row.node.is_object() {
-            let fresh = row::write(self.schema, now, None, row.at, odd_values);
+            let fresh = row::write(self.schema, now, place);
             patch.replace(row.node, &Value::Object(fresh.row), level);
             fresh::report(&now.id, &fresh.rest, losses);
             return;
         }
-        let old = row::write(self.schema, was, Some(row.node), row.at, odd_values);
-        let new = row::write(self.schema, now, Some(row.node), row.at, odd_values);
+        let place = RowPlace { node: Some(row.node), ..place };
+        let old = row::write(self.schema, was, place);
+        let new = row::write(self.schema, now, place);
         patch.object(row.node, &old.row, &new.row, level);
         let rest = crate::conversion::difference(&new.rest, &old.rest);
         fresh::report(&now.id, &rest, losses);
     }
 
-    /// The texts of new rows, with the keys they need in an object.
+    /// New rows, with the numbers that are their keys in an object.
     fn added(
         &self,
         rows: &[(Row<'_, '_>, EntryId)],
-        container: &Node<'_>,
         added: &[&Entry],
-        patch: &Patch<'_>,
-        level: usize,
         losses: &mut Vec<Loss>,
-    ) -> Vec<String> {
+    ) -> Vec<(u64, Value)> {
         let labels = rows.iter().filter_map(|(row, _)| row.label.parse::<u64>().ok());
         let ids = fresh::numbers(&self.was.entries);
         let first = labels.chain(ids).max().map_or(0, |highest| highest + 1);
-        let mut texts = Vec::with_capacity(added.len());
-        for (at, (next, entry)) in (first..).zip(added).enumerate() {
-            let place = (next, rows.len() + at);
-            let row = fresh::row(self.schema, entry, self.format, place, losses);
-            let value = Value::Object(row);
-            texts.push(if container.is_object() {
-                patch.member_text(&next.to_string(), &value, level + 1)
-            } else {
-                patch.value_text(&value, level + 1)
-            });
-        }
-        texts
+        let numbered = (first..).zip(added).enumerate();
+        numbered
+            .map(|(at, (number, entry))| {
+                let place = (number, rows.len() + at);
+                let row = fresh::row(self.schema, entry, self.format, place, losses);
+                (number, Value::Object(row))
+            })
+            .collect()
     }
 
     /// The text with its rows in the order of the book.
@@ -223,8 +227,8 @@ impl JsonEdit<'_> {
     }
 }
 
-/// Where the rows of a container stand, and which stay. Of a key that stands twice both
-/// go, or the first would come back in place of the second.
+/// The ranges of the rows of a container, and which are kept. Of a duplicate key both rows go;
+/// otherwise the first would replace the second.
 fn places(
     container: &Node<'_>,
     survives: &FxHashMap<&str, bool>,

@@ -18,15 +18,18 @@ pub(super) struct WrittenRow {
     pub(super) rest: Map<String, Value>,
 }
 
+/// Where a row is written.
+#[derive(Clone, Copy)]
+pub(super) struct RowPlace<'a> {
+    /// The row it replaces.
+    pub(super) node: Option<&'a Node<'a>>,
+    pub(super) at: usize,
+    pub(super) odd_values: OddValues,
+}
+
 /// Writes an entry as the row at that place and reads the row again to see what it lacks.
-pub(super) fn write(
-    schema: &dyn Schema,
-    entry: &Entry,
-    row: Option<&Node<'_>>,
-    at: usize,
-    odd_values: OddValues,
-) -> WrittenRow {
-    write_as(schema, entry, entry, row, at, odd_values)
+pub(super) fn write(schema: &dyn Schema, entry: &Entry, place: RowPlace<'_>) -> WrittenRow {
+    write_as(schema, entry, entry, place)
 }
 
 /// The same for an entry that the row says otherwise than the entry does.
@@ -34,14 +37,12 @@ pub(super) fn write_as(
     schema: &dyn Schema,
     said: &Entry,
     entry: &Entry,
-    row: Option<&Node<'_>>,
-    at: usize,
-    odd_values: OddValues,
+    place: RowPlace<'_>,
 ) -> WrittenRow {
-    let mut map = schema.write_entry(said, row);
+    let mut map = schema.write_entry(said, place.node);
     let from = conversion::from(&entry.extensions).cloned();
     conversion::remove_ours(&mut map);
-    let rest = match read_again(schema, &map, at, odd_values) {
+    let rest = match read_again(schema, &map, place) {
         Some(found) => conversion::unsaid(entry, &found),
         None => Map::new(),
     };
@@ -55,8 +56,7 @@ pub(super) fn write_as(
 fn read_again(
     schema: &dyn Schema,
     row: &Map<String, Value>,
-    at: usize,
-    odd_values: OddValues,
+    RowPlace { at, odd_values, .. }: RowPlace<'_>,
 ) -> Option<Entry> {
     let list = Value::Array(vec![Value::Object(row.clone())]).to_string();
     let parsed = json::parse(&list, usize::MAX).ok()?;

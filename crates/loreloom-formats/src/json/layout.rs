@@ -4,7 +4,7 @@ use loreloom_core::book::{Indent, Newline, TextStyle};
 use serde::Serialize as _;
 use serde_json::{Value, ser::PrettyFormatter};
 
-/// The value as text, laid out as `style` says; lines after the first start at `level`.
+/// The value as text in this style; lines after the first start at `level`.
 pub(crate) fn to_text(value: &Value, style: &TextStyle, level: usize) -> String {
     let unit = match style.indent {
         Indent::None => return value.to_string(),
@@ -33,7 +33,7 @@ pub(crate) fn break_line(out: &mut String, style: &TextStyle, level: usize) {
     out.extend(std::iter::repeat_n(unit, count * level));
 }
 
-/// What stands between the last letter of a key and its value.
+/// The separator between a key and its value.
 pub(crate) fn colon(style: &TextStyle) -> &'static str {
     if style.indent == Indent::None { "\":" } else { "\": " }
 }

@@ -1,15 +1,16 @@
-//! JSON that remembers where each value stood.
+//! JSON with the position of each value.
 //!
-//! Writing back a file in which one entry was edited needs the exact bytes of all the
-//! others, and real files hold what a strict parser rejects (lone surrogates) or drops
-//! (duplicate keys). So the tree keeps spans into the text, numbers as they were spelled
-//! and every member of an object; strings without escapes are borrowed.
+//! A file with one edited entry needs the exact bytes of all others, and real files contain what a
+//! strict parser rejects (lone surrogates) or drops (duplicate keys). So the tree keeps spans into
+//! the text, the spelling of numbers, and every member of an object. Strings without escapes are
+//! borrowed.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
     reason = "JSON has six kinds of values and will have no more"
 )]
 
+mod edits;
 pub(crate) mod js;
 pub(crate) mod layout;
 mod parser;
@@ -18,12 +19,13 @@ mod relaxed;
 
 use std::{borrow::Cow, ops::Range};
 
+pub use self::edits::JsonEdits;
 pub(crate) use self::{
     parser::{Oddity, OddityKind, parse},
     relaxed::{comments, strict},
 };
 
-/// A value and where it stands in the text.
+/// A value and its span in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node<'text> {
     pub(crate) span: Range<usize>,
@@ -45,7 +47,7 @@ pub(crate) enum Json<'text> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Member<'text> {
     pub(crate) key: Cow<'text, str>,
-    /// Where the key's opening quote stands.
+    /// The position of the key's opening quote.
     pub(crate) start: usize,
     pub(crate) value: Node<'text>,
 }

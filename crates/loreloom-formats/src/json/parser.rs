@@ -25,7 +25,6 @@ pub(crate) struct Oddity {
     pub(crate) at: usize,
 }
 
-/// Kinds of oddities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OddityKind {
     /// A key that the same object already has.

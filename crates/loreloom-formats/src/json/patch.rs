@@ -1,53 +1,37 @@
-//! Changes to a JSON text that leave every other byte alone.
+//! Changes to a JSON document that leave every other byte alone.
 //!
-//! A change is given as two values, what the file said and what it should say; where they
-//! agree, the text stays as it is, down to its blanks and the spelling of its numbers.
+//! A change is given as two values, the old one and the new one. Where they agree, the text
+//! stays as it is.
 
 use std::ops::Range;
 
 use loreloom_core::book::{Indent, TextStyle};
 use serde_json::{Map, Value};
 
-use super::{Json, Member, Node, layout};
+use super::{Json, JsonEdits, Member, Node, layout};
 
-/// Replacements of parts of a text, collected and then applied at once.
+/// Changes to a JSON document, in the style of its text.
 #[derive(Debug)]
 pub(crate) struct Patch<'text> {
     text: &'text str,
     style: TextStyle,
-    edits: Vec<(Range<usize>, String)>,
+    edits: JsonEdits,
 }
 
 impl<'text> Patch<'text> {
     pub(crate) fn new(text: &'text str, style: TextStyle) -> Self {
-        Self { text, style, edits: Vec::new() }
+        Self { text, style, edits: JsonEdits::default() }
     }
 
-    /// The text with all edits made.
-    pub(crate) fn apply(mut self) -> String {
-        self.edits.sort_by_key(|(range, _)| (range.start, range.end));
-        let mut out = String::with_capacity(self.text.len());
-        let mut done = 0;
-        for (range, with) in &self.edits {
-            if range.start < done {
-                continue;
-            }
-            out.push_str(&self.text[done..range.start]);
-            out.push_str(with);
-            done = range.end;
-        }
-        out.push_str(&self.text[done..]);
-        out
-    }
-
-    fn edit(&mut self, range: Range<usize>, with: String) {
-        self.edits.push((range, with));
+    /// The text with all changes made.
+    pub(crate) fn apply(self) -> String {
+        self.edits.apply(self.text)
     }
 
     /// Replaces a value, laid out for its place in the tree.
     pub(crate) fn replace(&mut self, node: &Node<'_>, value: &Value, level: usize) {
         let text = self.laid_out(node, value, level);
-        self.edit(node.span.clone(), text);
+        self.edits.replace(node.span.clone(), text);
     }
 
     /// New text for a node; on one line where the old one was.
@@ -107,24 +91,11 @@ impl<'text> Patch<'text> {
         layout::to_text(value, &self.style, level)
     }
 
-    /// Removes rows of a container, each with one of the commas beside it.
+    /// Removes the rows of a container that are not kept.
     pub(crate) fn remove(&mut self, container: &Node<'_>, rows: &[Range<usize>], kept: &[bool]) {
-        if kept.iter().all(|kept| *kept) {
-            return;
-        }
-        if !kept.contains(&true) {
-            self.edit(container.span.start + 1..container.span.end - 1, String::new());
-            return;
-        }
-        let first_kept = kept.iter().position(|kept| *kept).unwrap_or(0);
-        for at in (0..rows.len()).filter(|at| !kept[*at]) {
-            let range = if at < first_kept {
-                rows[at].start..rows[at + 1].start
-            } else {
-                rows[at - 1].end..rows[at].end
-            };
-            self.edit(range, String::new());
-        }
+        let inside = container.span.start + 1..container.span.end - 1;
+        let rows: Vec<_> = rows.iter().cloned().zip(kept.iter().copied()).collect();
+        self.edits.remove_rows(self.text, inside, &rows);
     }
 
     /// Inserts rows behind `after`, or as the first rows of an empty container.
@@ -151,12 +122,12 @@ impl<'text> Patch<'text> {
         let joined = rows.join(&format!("{comma}{}", break_at(level + 1)));
         if let Some(range) = after {
             let text = format!("{comma}{}{joined}", break_at(level + 1));
-            self.edit(range.end..range.end, text);
+            self.edits.replace(range.end..range.end, text);
         } else {
             let text = format!("{}{joined}{}", break_at(level + 1), break_at(level));
             // Behind a removal of all rows, which ends here.
             let end = container.span.end - 1;
-            self.edit(end..end, text);
+            self.edits.replace(end..end, text);
         }
     }
 
@@ -167,7 +138,7 @@ impl<'text> Patch<'text> {
             [first, second, ..] => &self.text[first.end..second.start],
             _ => ",",
         };
-        self.edit(first.start..last.end, texts.join(separator));
+        self.edits.replace(first.start..last.end, texts.join(separator));
     }
 
     fn indent(&self, level: usize) -> String {

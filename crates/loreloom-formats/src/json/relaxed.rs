@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// The text with blanks in the place of comments and of commas before a closing bracket, so
-/// that every other byte stands where it stood; `None` where there is nothing of the kind.
+/// The text with blanks instead of comments and of commas before a closing bracket, so that all
+/// other bytes keep their positions; `None` if there are none.
 pub(crate) fn strict(text: &str) -> Option<String> {
     let overlooked = overlooked(text);
     if overlooked.is_empty() {
@@ -24,7 +24,7 @@ pub(crate) fn comments(text: &str) -> Vec<&str> {
     overlooked.map(str::trim_end).filter(|part| *part != ",").collect()
 }
 
-/// Where comments and commas before a closing bracket stand.
+/// The ranges of comments and of commas before a closing bracket.
 fn overlooked(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut blanked = Vec::new();

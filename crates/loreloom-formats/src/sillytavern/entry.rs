@@ -39,7 +39,7 @@ const ROLLS_AND_PASSES: f64 = 100.0_f64.next_up();
 /// takes no messages. So is every depth between 0 and 1.
 const ALL_BUT_CHAT: f64 = 0.5;
 
-/// Whether entries stand in an object, as the program writes them, or in a list.
+/// Whether entries are in an object, as SillyTavern writes them, or in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// `"entries": {"0": {}}`.

@@ -76,7 +76,7 @@ pub(crate) struct KnownField<'tree, 'text> {
 }
 
 impl<'tree, 'text> KnownField<'tree, 'text> {
-    /// Sorts the members into known fields; of a name that stands twice the last counts.
+    /// Sorts the members into known fields; of a duplicate name the last counts.
     pub(crate) fn of(entry: &'tree Node<'text>) -> Self {
         let mut slots = [None; Field::COUNT];
         for member in entry.members() {

@@ -1,9 +1,8 @@
 //! `SillyTavern` World Info (`worlds/<name>.json`, version 1.19).
 //!
-//! Files are written by hand, by converters and by every release of the program, so
-//! fields are missing or of the wrong type in real books. What the program does with
-//! such a value at scan time is its meaning, and that is what the model gets; the raw
-//! text stays beside it.
+//! Files come from people, converters and every release of the program, so real books have missing
+//! fields and wrong types. The model gets what the program makes of such a value at scan time; the
+//! raw text is kept beside it.
 
 pub mod convert;
 mod entry;
@@ -31,7 +30,6 @@ use crate::{
     tolerant::whole,
 };
 
-/// World Info.
 pub(crate) struct WorldInfo;
 
 /// The names of book settings; the program itself keeps them in its settings and ignores

@@ -142,7 +142,6 @@ pub(crate) fn logic_number(logic: SelectiveLogic) -> u8 {
     }
 }
 
-/// The number of a role.
 pub(crate) fn role_number(role: Role) -> Option<u8> {
     match role {
         Role::System => Some(0),
@@ -152,7 +151,6 @@ pub(crate) fn role_number(role: Role) -> Option<u8> {
     }
 }
 
-/// The name of the outlet that a position is.
 pub(crate) fn outlet_name(position: &Position) -> &str {
     if let Position::Outlet(name) | Position::Slot(name) = position { name } else { "" }
 }

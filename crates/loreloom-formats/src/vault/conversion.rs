@@ -1,8 +1,8 @@
-//! Entries of books as notes of a vault, and back.
+//! Converts entries of books to notes of a vault, and back.
 //!
-//! A note says what a vault has words for in its own fields; everything else an entry says
-//! stands under `loreloom` among them, so that the way back loses nothing. A vault does not
-//! act on what stands there, which is what the loss report is about.
+//! A note has its own fields for what a vault supports. Everything else of an entry is under
+//! `loreloom`, so that nothing is lost on the way back. A vault ignores that part; the loss report
+//! lists it.
 
 use loreloom_core::{
     book::{Book, DepthFrom, Entry, Key, Position, SelectiveLogic},
@@ -50,7 +50,7 @@ pub fn notes_of(book: &Book) -> Vec<WrittenNote> {
 /// Gives every note a file name of its own.
 #[derive(Default)]
 struct FileNames {
-    /// In lower case: some file systems do not tell cases apart.
+    /// In lower case: some file systems ignore case.
     taken: FxHashSet<String>,
     /// The number that the next of a name is tried with, so that many of one name cost no
     /// more than many of different ones.

@@ -1,7 +1,7 @@
-//! What a note's author should know of its fields, beyond what reading it tells.
+//! Mistakes in the fields of a note, for its author.
 //!
-//! A reader takes what it can and says nothing of the rest, as DeepLore does: here it is said,
-//! for those who look for mistakes.
+//! A reader takes what it can and ignores the rest, as DeepLore does. This module reports the
+//! rest.
 
 use loreloom_core::{
     dialects::vault::{DEEPEST, depth_of},
@@ -14,7 +14,7 @@ use super::{
     frontmatter::{fences, fields_fault, split},
 };
 
-/// A value that is not used as it stands.
+/// A value that is not used as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OddValue {
     /// The field, as the file spells it.
@@ -57,7 +57,7 @@ pub fn fault(text: &str) -> Option<Fault> {
         return fields_fault(inside).map(|line| Fault::NotYaml { line: line + 1 });
     }
     let mut lines = text.lines();
-    // Three dashes are also a line across the page: only a field behind them tells them apart.
+    // Three dashes are also a horizontal rule: only a field behind them makes them a fence.
     let opens = lines.next().is_some_and(|line| line == "---");
     (opens && lines.next().is_some_and(is_field)).then_some(Fault::Unclosed { line: 1 })
 }
@@ -69,7 +69,7 @@ fn is_field(line: &str) -> bool {
     !name.is_empty() && name.chars().all(is_word) && is_apart
 }
 
-/// The values that are not used as they stand.
+/// The values that are not used as written.
 pub fn odd_values(text: &str, rules: &NoteRules) -> Vec<OddValue> {
     let fields = split(text, rules.yaml).fields;
     let mut odd = Vec::new();

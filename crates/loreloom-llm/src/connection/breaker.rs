@@ -1,8 +1,8 @@
-//! Leaving a server alone that keeps failing.
+//! Pauses requests to a server that keeps failing.
 //!
-//! A front end that waits for a server which is down waits for every request anew. After some
-//! failures in a row requests are refused at once, for a short while; then one is let through
-//! to see. Time is an input, counted from any fixed moment.
+//! Without it, every request to a dead server waits. After some failures in a row, requests are
+//! refused at once for a short while; then one is let through as a test. Time is an input, counted
+//! from any fixed moment.
 
 use std::time::Duration;
 

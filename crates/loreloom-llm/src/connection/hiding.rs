@@ -1,9 +1,7 @@
-//! Cutting a model's notes out of an answer that passes by, in any wire format a front end may
-//! speak.
+//! Cuts a model's notes out of an answer that passes through, in any wire format.
 //!
-//! A document is told by its shape, as where the story's texts are read. One whose text has
-//! nothing to hide goes on byte for byte. A line of a stream waits until it is whole, a
-//! document that is not a line of its own until all of it is there.
+//! A document is recognised by its shape. One whose text has nothing to hide passes byte for byte.
+//! A line of a stream waits until it is complete; other documents wait for their end.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +21,7 @@ pub(crate) fn hiding(content_type: &str, cutter: NoteCutter) -> Box<dyn ReplyHid
     } else {
         HiddenFraming::Lines
     };
-    let texts = ReplyTexts { cutter, told: BTreeMap::new() };
+    let texts = ReplyTexts { cutter, passed: BTreeMap::new() };
     Box::new(Hiding { framing, texts, rest: Vec::new(), head: Vec::new() })
 }
 
@@ -44,7 +42,7 @@ struct Hiding {
     texts: ReplyTexts,
     /// The beginning of a line, or of a document.
     rest: Vec<u8>,
-    /// Lines of an event that stand before its data.
+    /// Lines of an event before its data.
     head: Vec<u8>,
 }
 
@@ -147,7 +145,7 @@ impl Hiding {
         true
     }
 
-    /// Sends what was held back in texts whose end nobody told.
+    /// Sends what was held back of texts without an end.
     fn release(&mut self, out: &mut Vec<u8>) {
         for document in self.texts.release() {
             match (self.framing, document["type"].as_str()) {
@@ -172,23 +170,23 @@ type TextId = (u64, u64);
 struct ReplyTexts {
     /// One that has cut nothing.
     cutter: NoteCutter,
-    told: BTreeMap<TextId, PassedText>,
+    passed: BTreeMap<TextId, PassedText>,
 }
 
 struct PassedText {
     cutter: NoteCutter,
-    /// The document that told the last piece, while something of it is held back.
+    /// The document with the last piece, while part of it is held back.
     last: Option<Value>,
 }
 
-/// How much of a text a document tells.
+/// How much of a text a document has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Extent {
     /// A piece.
     ReplyPiece,
     /// The last piece.
     End,
-    /// All of it, whatever was told before.
+    /// All of it, including earlier pieces.
     Whole,
 }
 
@@ -205,22 +203,22 @@ impl ReplyTexts {
         let changed = visit(document, &mut |id, parent, field, extent| {
             let fresh = || PassedText { cutter: self.cutter.clone(), last: None };
             let mut alone;
-            let told = if extent == Extent::Whole {
+            let passed = if extent == Extent::Whole {
                 alone = fresh();
                 &mut alone
             } else {
-                self.told.entry(id).or_insert_with(fresh)
+                self.passed.entry(id).or_insert_with(fresh)
             };
-            let changed = told.rewrite(parent, field, extent != Extent::ReplyPiece);
-            told.last = None;
-            if told.cutter.holds() {
+            let changed = passed.rewrite(parent, field, extent != Extent::ReplyPiece);
+            passed.last = None;
+            if passed.cutter.holds() {
                 held.push(id);
             }
             changed
         });
         for id in held {
-            if let Some(told) = self.told.get_mut(&id) {
-                told.last = Some(document.clone());
+            if let Some(passed) = self.passed.get_mut(&id) {
+                passed.last = Some(document.clone());
             }
         }
         changed
@@ -244,15 +242,15 @@ impl ReplyTexts {
 
     /// Whether anything is held back.
     fn holds(&self) -> bool {
-        self.told.values().any(|told| told.last.is_some())
+        self.passed.values().any(|passed| passed.last.is_some())
     }
 
-    /// Documents that tell what was held back.
+    /// Documents for what was held back.
     fn release(&mut self) -> Vec<Value> {
         let mut documents = Vec::new();
-        for (&id, told) in &mut self.told {
-            let Some(mut document) = told.last.take() else { continue };
-            let rest = told.cutter.finish();
+        for (&id, passed) in &mut self.passed {
+            let Some(mut document) = passed.last.take() else { continue };
+            let rest = passed.cutter.finish();
             if rest.is_empty() {
                 continue;
             }
@@ -350,7 +348,8 @@ fn visit(
     changed
 }
 
-/// The same of an event of the responses API, which tells a text in pieces and then again.
+/// The same for an event of the responses API, which sends a text in pieces and then again as a
+/// whole.
 fn visit_event(
     event: &mut Value,
     seen: &mut dyn FnMut(TextId, &mut Value, &str, Extent) -> bool,

@@ -37,8 +37,7 @@ pub struct OpenAiModel(HttpModel);
 pub struct OllamaModel(HttpModel);
 
 impl OpenAiModel {
-    /// A model whose base address ends in `/v1` or whatever stands before
-    /// `/chat/completions`.
+    /// A model. Its base address is everything before `/chat/completions`, such as `…/v1`.
     pub fn new(connection: Connection) -> Result<Self, ConnectionError> {
         HttpModel::new(connection).map(Self)
     }

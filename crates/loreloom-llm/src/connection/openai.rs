@@ -15,7 +15,6 @@ pub(super) const PATH: &str = "/chat/completions";
 /// The longest speaker name the API takes.
 const LONGEST_NAME: usize = 64;
 
-/// The body of a request.
 pub(super) fn body(connection: &Connection, request: &ChatRequest) -> Value {
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(connection.model));

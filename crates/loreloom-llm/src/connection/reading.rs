@@ -121,7 +121,7 @@ impl ReplyReader {
             ReadFraming::Lines(splitter) => splitter.finish(),
             ReadFraming::Document(body) => Some(body),
         };
-        // What is left after the end of the reply is no part of it.
+        // Data after the end does not belong to the reply.
         if let Some(rest) = rest.filter(|_| !self.ended) {
             self.document(&rest)?;
         }

@@ -17,8 +17,8 @@ pub struct RetryRules {
     pub retries: u32,
     /// The first wait; each next one is twice as long.
     pub first: Duration,
-    /// The longest wait. A server that asks for a longer one is not asked again: the front
-    /// end is told, and decides for itself.
+    /// The longest wait. If a server asks for a longer one, the front end gets its answer and
+    /// decides itself.
     pub longest: Duration,
 }
 

@@ -37,7 +37,7 @@ pub(super) struct Streamed {
     pub(super) problem: Option<String>,
 }
 
-/// A context size, and who says so.
+/// A context size, and its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProbeSeen {
     pub(super) size: u32,
@@ -221,7 +221,7 @@ pub(super) fn tokenizer(ours: u32, theirs: Option<u32>, name: &str) -> Finding {
     }
 }
 
-/// The context size that a list of models tells.
+/// The context size in a list of models.
 pub(super) fn context_of(list: &Value, model: &str) -> Option<ProbeSeen> {
     let entries = list.get("data").or_else(|| list.get("models"))?.as_array()?;
     let entry = entries.iter().find(|one| one["id"] == model || one["name"] == model)?;

@@ -1,7 +1,7 @@
-//! Trying a connection out, step by step, each with what to do about it.
+//! Tests a connection step by step, and says what to do about each failure.
 //!
-//! What an answer means is decided by pure functions (`judge`); here is only the asking. The
-//! steps are told as they are done, so that whoever waits sees how far it has come.
+//! Pure functions judge the answers (`judge`); this module only asks. Each step is reported when
+//! it is done, so that the user sees the progress.
 
 mod judge;
 mod probe;

@@ -201,7 +201,7 @@ impl<'a> Probe<'a> {
         streamed.text = reading.finish().whole().map(|texts| texts.concat());
     }
 
-    /// Whether tokens are counted as the server does, where it tells (llama.cpp).
+    /// Whether we count tokens as the server does, if it offers that (llama.cpp).
     pub(super) async fn tokenizer(&self, model: &str) -> Finding {
         let counter = &self.candidate.counter;
         let url = self.candidate.address.serving("/tokenize");
@@ -213,7 +213,7 @@ impl<'a> Probe<'a> {
         judge::tokenizer(counter.count(SAMPLE).0, theirs, counter.name())
     }
 
-    /// The context size, where the server tells it.
+    /// The context size, if the server reports it.
     pub(super) async fn context(&self, model: &str) -> Option<ProbeSeen> {
         let address = &self.candidate.address;
         let show = self.client.post(address.serving("/api/show")).json(&json!({"model": model}));

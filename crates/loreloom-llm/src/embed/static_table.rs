@@ -38,8 +38,8 @@ impl StaticEmbedder {
         })
     }
 
-    /// A table of one's own: a safetensors file with `embeddings` and `scales`, and the
-    /// `WordPiece` vocabulary of its rows.
+    /// Your own table: a safetensors file with `embeddings` and `scales`, and the `WordPiece`
+    /// vocabulary of its rows.
     pub fn read(
         name: Cow<'static, str>,
         table: Cow<'static, [u8]>,

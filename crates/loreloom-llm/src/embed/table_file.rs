@@ -64,11 +64,12 @@ impl TableFile {
     /// Reads a file with `embeddings` (int8, rows by dimensions) and `scales` (float32).
     pub(super) fn read(bytes: Cow<'static, [u8]>) -> Result<Self, TableError> {
         let (header, start) = header(&bytes)?;
-        let (shape, rows_at) = tensor(&header, "embeddings", "I8", 1, start, bytes.len())?;
+        let data = start..bytes.len();
+        let (shape, rows_at) = tensor(&header, "embeddings", ("I8", 1), &data)?;
         let &[rows, dimensions] = shape.as_slice() else {
             return Err(wrong("embeddings", "two-dimensional", &format!("{shape:?}")));
         };
-        let (shape, scales_at) = tensor(&header, "scales", "F32", 4, start, bytes.len())?;
+        let (shape, scales_at) = tensor(&header, "scales", ("F32", 4), &data)?;
         if shape != [rows] {
             return Err(wrong("scales", &format!("[{rows}]"), &format!("{shape:?}")));
         }
@@ -103,14 +104,12 @@ fn header(bytes: &[u8]) -> Result<(HashMap<String, serde_json::Value>, usize), T
     Ok((header, LENGTH + length))
 }
 
-/// The shape of a tensor and where it lies in the file.
+/// The shape of a tensor and its range in the file.
 fn tensor(
     header: &HashMap<String, serde_json::Value>,
     name: &'static str,
-    dtype: &str,
-    width: usize,
-    start: usize,
-    end: usize,
+    (dtype, width): (&str, usize),
+    data: &Range<usize>,
 ) -> Result<(Vec<usize>, Range<usize>), TableError> {
     let found = header.get(name).ok_or_else(|| wrong(name, dtype, "nothing"))?;
     let found: TensorHeader = serde_json::from_value(found.clone())
@@ -120,9 +119,9 @@ fn tensor(
     }
     let (from, to) = found.data_offsets;
     let size = found.shape.iter().try_fold(width, |size, length| size.checked_mul(*length));
-    let place = start.checked_add(from).zip(start.checked_add(to));
+    let place = data.start.checked_add(from).zip(data.start.checked_add(to));
     match place {
-        Some((from, to)) if from <= to && to <= end && Some(to - from) == size => {
+        Some((from, to)) if from <= to && to <= data.end && Some(to - from) == size => {
             Ok((found.shape, from..to))
         }
         _ => Err(wrong(name, "within the file", &format!("{:?} at {from}..{to}", found.shape))),

@@ -40,7 +40,7 @@ impl Ask {
         all.map(|(prompt, at)| self.telling(prompt, at)).collect()
     }
 
-    /// Another choice is told as with another seed.
+    /// Each choice uses another seed.
     fn telling(&self, prompt: &[PromptMessage], choice: u64) -> Telling {
         tell(prompt, self.salt.wrapping_add(choice), self.limit)
     }

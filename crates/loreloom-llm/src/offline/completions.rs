@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::{asked::Ask, model::Telling};
 
-/// What is completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Completed {
     /// `/chat/completions`.

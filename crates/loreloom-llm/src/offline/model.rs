@@ -15,7 +15,7 @@ pub const OFFLINE_MODEL: &str = "offline";
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OfflineModel;
 
-/// A told reply.
+/// A reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Telling {
     pub(super) text: String,

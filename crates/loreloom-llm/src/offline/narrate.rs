@@ -45,7 +45,7 @@ impl Pen<'_> {
         };
         let second = lore.get(1).map(|second| second.text.as_str()).unwrap_or_default();
         if names(first, &speaker.name) || names(second, &speaker.name) {
-            // Nobody speaks of themselves by name: the narrator tells it.
+            // Characters do not speak of themselves by name, so the narrator does.
             let open = mirrored.unwrap_or_else(|| self.pick(takes_it(kind), Some(speaker)));
             let speech = format!("\"{}\"", self.pick(small_talk(kind), None));
             return vec![open, first.to_owned(), second.to_owned(), speech];
@@ -99,7 +99,7 @@ impl Pen<'_> {
         format!("\"{line}\" {}.", self.pick(&SAYS, Some(speaker)))
     }
 
-    /// Spoken lore with what stands before it.
+    /// Spoken lore with its lead.
     fn led(&mut self, lore: &str) -> String {
         let leads = if self.again { &SPOKEN_AGAIN[..] } else { &SPOKEN_LEADS };
         let lead = self.pick(leads, None);
@@ -171,8 +171,8 @@ fn after_lead(lead: &str, sentence: &str) -> String {
 /// The longest action that is retold.
 const LONGEST_ACTION: usize = 140;
 
-/// What the user says they do, told to them: "I push the door open" becomes "You push …".
-/// Whom they call "you" is the speaker; without one such a message is not retold.
+/// What the user does, in the second person: "I push the door open" becomes "You push …". Their
+/// "you" is the speaker; without a speaker such a message is not repeated.
 fn mirrored(message: &str, speaker: Option<&Character>) -> Option<String> {
     let plain = message.trim_start_matches('*');
     let action = sentences(plain.lines().next()?).into_iter().next()?;

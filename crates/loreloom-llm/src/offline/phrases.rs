@@ -76,7 +76,7 @@ pub(super) fn does(sentence: &str) -> Option<&str> {
     (!verb.is_empty() && !INWARD.contains(&verb)).then_some(done)
 }
 
-/// Whether a phrase stands in a text as whole words.
+/// Whether a text has the phrase as whole words.
 fn has_words(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(at, _)| {
         let before = text[..at].chars().next_back();
@@ -157,15 +157,15 @@ pub(super) const SAYS: [&str; 7] = [
     "{S} says after a while",
 ];
 
-/// What stands before lore in speech; the lore goes on in the same sentence.
+/// Leads for lore in speech; the lore continues the sentence.
 pub(super) const SPOKEN_LEADS: [&str; 5] =
     ["", "I can tell you this much: ", "", "What I know is this: ", "You should hear it from me: "];
 
-/// What stands before lore that is said again.
+/// Leads for lore that is said again.
 pub(super) const SPOKEN_AGAIN: [&str; 3] =
     ["As I told you: ", "It has not changed since you last asked: ", "Once more, then: "];
 
-/// What stands before lore that is told again.
+/// Leads for lore that is narrated again.
 pub(super) const TOLD_AGAIN: [&str; 3] =
     ["You have heard it before: ", "It comes back to you: ", "It is as you were told: "];
 
@@ -225,7 +225,7 @@ pub(super) fn world_takes_it(kind: Move) -> &'static [&'static str] {
     }
 }
 
-/// What stands before lore in narration.
+/// Leads for lore in narration.
 pub(super) const TOLD_LEADS: [&str; 5] = [
     "",
     "One thing is beyond doubt: ",

@@ -1,8 +1,7 @@
-//! Choosing the lore that a reply should use.
+//! Chooses the lore for a reply.
 //!
-//! Sentences are weighed by the words they share with what was just said; rare words weigh
-//! more, and words from the messages before weigh a little. What has been told already is
-//! not told again.
+//! Sentences are scored by the words they share with the newest message. Rare words count more,
+//! and words of earlier messages a little. Lore is not repeated.
 
 use std::collections::{HashMap, HashSet};
 
@@ -38,14 +37,14 @@ const LEANING: [&str; 14] = [
 /// The lore a reply uses.
 #[derive(Debug, Default)]
 pub(super) struct Chosen<'a> {
-    /// At most two sentences, in the order they are told.
+    /// At most two sentences, in order.
     pub(super) sentences: Vec<&'a LoreSentence>,
-    /// Whether the story has told them before.
+    /// Whether they were used before.
     pub(super) again: bool,
 }
 
-/// Chooses the lore for a reply. What the story has told already comes up again only if
-/// nothing else answers, and never twice in a row.
+/// Chooses the lore for a reply. Used lore comes again only if nothing else answers, and never
+/// twice in a row.
 pub(super) fn choose(scene: &OfflineScene) -> Chosen<'_> {
     let weights = weights(scene);
     let not_in = |told: &str| -> Vec<&LoreSentence> {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::model::Telling;
 
-/// An answer, and what stands around it.
+/// An answer with its envelope.
 pub(super) struct Response<'answer> {
     pub(super) id: &'answer str,
     pub(super) created: i64,

@@ -1,14 +1,13 @@
-//! Finding the sentences of a prompt that tell about the world.
+//! Finds the sentences of a prompt that describe the world.
 //!
-//! System messages mix lore with instructions, headings and markup. A sentence is kept if it
-//! could stand in a story: it begins like one, ends like one and gives no orders.
+//! System messages mix lore with instructions, headings and markup. A sentence is kept if it could
+//! be part of a story: it begins and ends like one and gives no orders.
 
-/// A sentence of lore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LoreSentence {
     /// The sentence with its full stop.
     pub(super) text: String,
-    /// The paragraph it stands in: neighbours belong together.
+    /// Its paragraph: neighbours belong together.
     pub(super) block: usize,
 }
 
@@ -89,8 +88,8 @@ pub(super) fn lore_of(content: &str, first_block: usize) -> Vec<LoreSentence> {
         .collect()
 }
 
-/// The text without tags, brackets and the signs of Markdown. What stands in brackets
-/// stays: many books write all their lore in them.
+/// The text without tags, brackets and Markdown signs. The content of brackets stays: many books
+/// write all their lore in them.
 fn without_markup(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut in_tag = false;
@@ -111,7 +110,6 @@ fn without_markup(text: &str) -> String {
     plain
 }
 
-/// The sentences of one line.
 pub(super) fn sentences(line: &str) -> Vec<String> {
     let letters: Vec<(usize, char)> = line.char_indices().collect();
     let mut found = Vec::new();
@@ -155,7 +153,7 @@ fn abbreviates(before: &str) -> bool {
         || (word.chars().count() == 1 && word.chars().all(char::is_uppercase) && word != "I")
 }
 
-/// Whether a sentence could stand in a story.
+/// Whether a sentence could be part of a story.
 fn tells(sentence: &str) -> bool {
     let Some(first) = sentence.chars().next() else { return false };
     let begins = first.is_uppercase() || matches!(first, '"' | '“') || !first.is_ascii();

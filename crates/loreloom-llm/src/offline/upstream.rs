@@ -184,7 +184,7 @@ fn llama(ask: &Ask) -> UpstreamReply {
     document(StatusCode::OK, &prompts::llama(&ask.model, &telling, tokens))
 }
 
-/// What Ollama tells of a model; older clients call it `name`.
+/// What Ollama reports of a model; older clients call it `name`.
 fn show(body: &[u8]) -> UpstreamReply {
     let refused = |status, reason: String| document(status, &json!({"error": reason}));
     let body: Value = match serde_json::from_slice(body) {
@@ -207,7 +207,7 @@ fn embed_ollama(wanted: EmbeddingsWanted, body: &[u8]) -> UpstreamReply {
     }
 }
 
-/// Ollama streams unless told not to, and has errors of its own.
+/// Ollama streams by default, and has its own errors.
 fn tell_ollama(asked: ollama::Asked, body: &[u8]) -> UpstreamReply {
     // A model is loaded and unloaded by requests that say nothing.
     let ask = match read_ollama(asked, body) {

@@ -52,8 +52,8 @@ impl Pieces {
     fn of<'text>(&self, text: &'text str) -> impl Iterator<Item = &'text str> {
         let mut at = 0;
         std::iter::from_fn(move || {
-            // Every character begins a piece, so that none has to be looked for: a search that
-            // is told where to begin need not go back to find that out.
+            // Every character begins a piece. An anchored search need not go back to find where
+            // one begins.
             let here = Input::new(text).range(at..).anchored(Anchored::Yes);
             let found = self.pattern.search(&here)?;
             let piece = &text[found.start()..self.end(text, found.start(), found.end())];

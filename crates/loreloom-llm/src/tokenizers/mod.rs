@@ -1,9 +1,9 @@
-//! Counting tokens as the connected model does.
+//! Counts tokens as the connected model does.
 //!
-//! The choice belongs to the connection. OpenAI's vocabularies are embedded; other models
-//! bring their `tokenizer.json`; where there is neither, `o200k_base` is a fair stand-in
-//! for English (within 2.5 % of Llama 3, Qwen, `DeepSeek` and Mistral). Counts are cached by
-//! text, since a turn counts the same entries as the one before.
+//! The connection chooses. OpenAI's vocabularies are embedded; other models bring their
+//! `tokenizer.json`; otherwise `o200k_base` is close for English (within 2.5 % of Llama 3, Qwen,
+//! `DeepSeek` and Mistral). Counts are cached by text, since a turn counts the same entries as the
+//! turn before.
 
 mod bpe;
 mod cache;

@@ -1,8 +1,8 @@
-//! The tokens of a vocabulary as one run of bytes, laid out by the build script and embedded as
-//! it is: nothing is read or built when it is first used.
+//! The tokens of a vocabulary as one block of bytes, made by the build script and embedded as is:
+//! nothing is parsed or built at first use.
 //!
-//! Behind the number of tokens stand where each ends, a table of their places by hash, and the
-//! tokens themselves. Numbers have four bytes, the lowest first.
+//! After the number of tokens come the end of each token, a hash table of their positions, and the
+//! tokens. Numbers have four bytes, little-endian.
 
 /// Tokens and their ranks.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Table<'bytes> {
 }
 
 impl<'bytes> Table<'bytes> {
-    /// A table that was laid out; `None` if it was not.
+    /// A table made by the build script; `None` if the bytes are not one.
     pub(crate) fn of(bytes: &'bytes [u8]) -> Option<Self> {
         let (count, rest) = bytes.split_first_chunk::<4>()?;
         let count = number(*count);
@@ -30,7 +30,6 @@ impl<'bytes> Table<'bytes> {
         &self.tokens[start..number(self.ends[rank])]
     }
 
-    /// The rank of a token.
     pub(crate) fn rank(&self, token: &[u8]) -> Option<u32> {
         for at in walk(token, self.places.len()) {
             let rank = u32::from_le_bytes(self.places[at]).checked_sub(1)?;

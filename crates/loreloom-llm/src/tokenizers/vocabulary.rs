@@ -10,7 +10,7 @@ use super::{
     table::Table,
 };
 
-/// A vocabulary that the build script laid out.
+/// A vocabulary made by the build script.
 macro_rules! embedded {
     ($name:literal) => {
         include_bytes!(concat!(env!("OUT_DIR"), "/", $name))

@@ -5,7 +5,7 @@ use loreloom_core::chat::PathItem;
 use super::{CycleStage, Occasion, WorkingMemory, stage::Runner};
 use crate::{
     ids::Ids,
-    record::{ArcSummary, Entity, Memory},
+    record::{ArcSummary, Canon, Entity, Memory},
     schedule::Extraction,
     tiers::{self, PassSource, arcs, canon, consolidation, ledger, longterm, session, together},
 };
@@ -191,13 +191,13 @@ pub(super) async fn write_canon(
     let rules = occasion.config.rules;
     let written = runner
         .run(CycleStage::Canon, |script| {
-            canon::run(occasion.character, &summaries, &memories, rules, occasion.now, script)
+            canon::run(occasion.character, &summaries, &memories, rules, script)
         })
         .await
         .flatten();
     runner.done(CycleStage::Canon, usize::from(written.is_some()));
-    if written.is_some() {
-        remembered.character.canon = written;
+    if let Some(canon) = written {
+        remembered.character.canon = Some(Canon { ts: Some(occasion.now), ..canon });
     }
 }
 

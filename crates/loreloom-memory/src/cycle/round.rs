@@ -160,7 +160,6 @@ pub async fn catch_up(
     runner.report
 }
 
-/// The extraction that is due.
 fn due(occasion: Occasion<'_>, round: &Round<'_>) -> Option<schedule::Extraction> {
     let (last, settings) = (round.chat.last_extract_cutoff, occasion.config.settings);
     schedule::extraction_for(occasion.path, last, settings, round.members.len())

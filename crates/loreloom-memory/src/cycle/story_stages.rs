@@ -5,7 +5,7 @@ use loreloom_core::{chat::Role, ids::MessageId};
 use super::{CycleStage, Occasion, WorkingMemory, stage::Runner};
 use crate::{
     ids::Ids,
-    record::{Contradiction, Memory},
+    record::{Contradiction, Memory, Profile},
     schedule::open_scene,
     text::jaccard,
     tiers::{compaction, continuity, epistemic, profiles, scenes},
@@ -142,12 +142,12 @@ pub(super) async fn write_profile(
     let entities = remembered.entities();
     let drawn = runner
         .run(CycleStage::Profile, |script| {
-            let (name, now) = (occasion.character, occasion.now);
-            profiles::run(name, &longterm, &session, &entities, now, script)
+            profiles::run(occasion.character, &longterm, &session, &entities, script)
         })
         .await
         .flatten();
     if let Some(profile) = drawn {
+        let profile = Profile { ts: Some(occasion.now), ..profile };
         remembered.chat.profiles.insert(occasion.character, profile);
         runner.done(CycleStage::Profile, 1);
     }

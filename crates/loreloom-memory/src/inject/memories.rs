@@ -131,7 +131,6 @@ fn drop_last<'memory>(
     left(least).into_iter().map(|at| kept[at]).collect()
 }
 
-/// At most `most` memories of each kind.
 fn cap_kinds(memories: Vec<&Memory>, most: usize) -> Vec<&Memory> {
     let mut kept: Vec<&Memory> = Vec::new();
     for memory in memories {

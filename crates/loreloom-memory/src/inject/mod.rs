@@ -18,7 +18,7 @@ pub use self::{
     labels::Labels,
     macros::{CardTexts, is_active as macro_is_active, slot_of},
     memories::scene_state,
-    people::knowledge,
+    people::Knowledge,
     slot::{MemorySlot, SlotPlacement, SlotPosition, SlotText},
 };
 use self::{fit::SlotBlock, memories::SlotContext};
@@ -161,14 +161,13 @@ fn block(
         MemorySlot::Summary => summary(input),
         MemorySlot::Scenes => story::scenes(&chat.scene_history, budgets.scenes, labels, counter),
         MemorySlot::Arcs => story::arcs(&chat.story_arcs, budgets.arcs, labels, counter),
-        MemorySlot::Epistemic => people::epistemic(
-            &input.character.epistemic_knowledge,
-            input.responding,
-            input.settings.epistemic_inject_unaware,
-            chat.epistemic_budget_override.map_or(budgets.epistemic, Tokens),
+        MemorySlot::Epistemic => Knowledge {
+            insights: &input.character.epistemic_knowledge,
+            responding: input.responding,
+            tells_unaware: input.settings.epistemic_inject_unaware,
             labels,
-            counter,
-        ),
+        }
+        .within(chat.epistemic_budget_override.map_or(budgets.epistemic, Tokens), counter),
         MemorySlot::Ledger => people::ledger(&chat.ledger, input, budgets.ledger, counter),
         MemorySlot::Recall => recalled(input),
         MemorySlot::Repair => {

@@ -48,15 +48,17 @@ pub(super) fn relationships(
 }
 
 /// What one character knows, suspects, misses, wrongly believes and hides, and nothing that only
-/// others know. Empty if there is nothing.
-pub fn knowledge(
-    insights: &[Insight],
-    responding: &str,
-    tells_unaware: bool,
-    labels: &Labels,
-) -> String {
-    let lines = knowledge_lines(insights, responding, tells_unaware, labels);
-    render_knowledge(&lines, responding, labels)
+/// others know.
+#[derive(Clone, Copy, Debug)]
+pub struct Knowledge<'a> {
+    /// What is known of all characters.
+    pub insights: &'a [Insight],
+    /// The character.
+    pub responding: &'a str,
+    /// Whether things the character is unaware of are named.
+    pub tells_unaware: bool,
+    /// The headings.
+    pub labels: &'a Labels,
 }
 
 /// A line of knowledge under the heading of its section.
@@ -65,77 +67,72 @@ struct KnowledgeLine<'labels> {
     text: String,
 }
 
-fn knowledge_lines<'labels>(
-    insights: &[Insight],
-    responding: &str,
-    tells_unaware: bool,
-    labels: &'labels Labels,
-) -> Vec<KnowledgeLine<'labels>> {
-    let own: Vec<&Insight> = insights
-        .iter()
-        .filter(|insight| insight.holds())
-        .filter(|insight| insight.subject.to_lowercase() == responding.to_lowercase())
-        .collect();
-    [
-        (InsightKind::Knows, &labels.knows),
-        (InsightKind::Suspects, &labels.suspects),
-        (InsightKind::Unaware, &labels.unaware),
-        (InsightKind::Believes, &labels.believes),
-        (InsightKind::Hiding, &labels.hiding),
-    ]
-    .into_iter()
-    .filter(|(kind, _)| *kind != InsightKind::Unaware || tells_unaware)
-    .flat_map(|(kind, section)| {
-        let of_kind = own.iter().filter(move |insight| insight.kind == kind);
-        of_kind.map(move |insight| KnowledgeLine {
-            section: section.as_str(),
-            text: match (&insight.target, kind) {
-                (Some(target), InsightKind::Hiding) => {
-                    format!("- {} {target}: {}", labels.hidden_from, insight.content)
-                }
-                _ => format!("- {}", insight.content),
-            },
-        })
-    })
-    .collect()
-}
-
-fn render_knowledge(lines: &[KnowledgeLine<'_>], responding: &str, labels: &Labels) -> String {
-    if lines.is_empty() {
-        return String::new();
+impl<'a> Knowledge<'a> {
+    /// All of it; empty if there is nothing.
+    pub fn text(&self) -> String {
+        self.render(&self.lines())
     }
-    let mut text = labels.epistemic.replace("{name}", responding);
-    let mut section = "";
-    for line in lines {
-        if line.section != section {
-            section = line.section;
-            text.push('\n');
-            text.push_str(section);
+
+    /// As much as fits a budget. Headings count, the last lines are dropped first, and no heading
+    /// stays without a line.
+    pub(super) fn within(&self, budget: Tokens, counter: &dyn TokenCounter) -> Option<SlotBlock> {
+        let all = self.lines();
+        let mut lines = all.as_slice();
+        while !lines.is_empty() && counter.count(&self.render(lines)) > budget {
+            lines = &lines[..lines.len() - 1];
         }
-        text.push('\n');
-        text.push_str(&line.text);
+        SlotBlock::plain(&self.render(lines), &self.render(&all), counter)
     }
-    text
-}
 
-/// [`knowledge`] within a budget. Headings count, the last lines are dropped first, and no heading
-/// stays without a line.
-pub(super) fn epistemic(
-    insights: &[Insight],
-    responding: &str,
-    tells_unaware: bool,
-    budget: Tokens,
-    labels: &Labels,
-    counter: &dyn TokenCounter,
-) -> Option<SlotBlock> {
-    let all = knowledge_lines(insights, responding, tells_unaware, labels);
-    let mut lines = all.as_slice();
-    while !lines.is_empty() && counter.count(&render_knowledge(lines, responding, labels)) > budget
-    {
-        lines = &lines[..lines.len() - 1];
+    fn lines(&self) -> Vec<KnowledgeLine<'a>> {
+        let (labels, responding) = (self.labels, self.responding.to_lowercase());
+        let own: Vec<&Insight> = self
+            .insights
+            .iter()
+            .filter(|insight| insight.holds())
+            .filter(|insight| insight.subject.to_lowercase() == responding)
+            .collect();
+        [
+            (InsightKind::Knows, &labels.knows),
+            (InsightKind::Suspects, &labels.suspects),
+            (InsightKind::Unaware, &labels.unaware),
+            (InsightKind::Believes, &labels.believes),
+            (InsightKind::Hiding, &labels.hiding),
+        ]
+        .into_iter()
+        .filter(|(kind, _)| *kind != InsightKind::Unaware || self.tells_unaware)
+        .flat_map(|(kind, section)| {
+            let of_kind = own.iter().filter(move |insight| insight.kind == kind);
+            of_kind.map(move |insight| KnowledgeLine {
+                section: section.as_str(),
+                text: match (&insight.target, kind) {
+                    (Some(target), InsightKind::Hiding) => {
+                        format!("- {} {target}: {}", labels.hidden_from, insight.content)
+                    }
+                    _ => format!("- {}", insight.content),
+                },
+            })
+        })
+        .collect()
     }
-    let full = render_knowledge(&all, responding, labels);
-    SlotBlock::plain(&render_knowledge(lines, responding, labels), &full, counter)
+
+    fn render(&self, lines: &[KnowledgeLine<'_>]) -> String {
+        if lines.is_empty() {
+            return String::new();
+        }
+        let mut text = self.labels.epistemic.replace("{name}", self.responding);
+        let mut section = "";
+        for line in lines {
+            if line.section != section {
+                section = line.section;
+                text.push('\n');
+                text.push_str(section);
+            }
+            text.push('\n');
+            text.push_str(&line.text);
+        }
+        text
+    }
 }
 
 /// State cards by kind, without expired values. The last lines are dropped first.
@@ -206,9 +203,15 @@ mod tests {
             old,
             insight(InsightKind::Believes, "LIS", "nobody saw her"),
         ];
-        let text = knowledge(&all, "Lis", true, &Labels::default());
-        assert_eq!(text, "What Lis knows:\nWrongly believes:\n- nobody saw her");
-        assert_eq!(knowledge(&all, "Odo", true, &Labels::default()), "");
+        let labels = Labels::default();
+        let of = |responding| Knowledge {
+            insights: &all,
+            responding,
+            tells_unaware: true,
+            labels: &labels,
+        };
+        assert_eq!(of("Lis").text(), "What Lis knows:\nWrongly believes:\n- nobody saw her");
+        assert_eq!(of("Odo").text(), "");
     }
 
     #[test]
@@ -218,8 +221,10 @@ mod tests {
             insight(InsightKind::Unaware, "Lis", "Mara has a spare key"),
         ];
         let labels = Labels::default();
+        let known =
+            Knowledge { insights: &all, responding: "Lis", tells_unaware: true, labels: &labels };
         for budget in 0..30 {
-            let block = epistemic(&all, "Lis", true, Tokens(budget), &labels, &QuarterEstimate);
+            let block = known.within(Tokens(budget), &QuarterEstimate);
             let text = block.map(|block| block.text).unwrap_or_default();
             assert!(text.is_empty() || !text.ends_with(':'), "{budget}: {text}");
             assert!(QuarterEstimate.count(&text).0 <= budget);

@@ -18,7 +18,7 @@ mod weights;
 
 pub use self::{
     index::{Passage, PassageIndex, Prepared},
-    query::{Parts, PassageHit},
+    query::{Parts, PassageHit, PassageQuery},
     stem::stem,
     tokens::tokens,
     turn::{RecallQuery, lines},

@@ -47,33 +47,37 @@ impl Parts {
 
 type Embed<'embed> = &'embed dyn Fn(&str) -> Vector;
 
+/// A question to an index of passages.
+#[derive(Clone, Copy)]
+pub struct PassageQuery<'a> {
+    /// The question.
+    pub question: &'a str,
+    /// Further names of the things in it, such as aliases of an entity.
+    pub also: &'a [&'a str],
+    /// The most passages.
+    pub most: usize,
+    /// The lowest score.
+    pub least: f64,
+    /// Whether the passage at a place is wanted.
+    pub is_wanted: &'a dyn Fn(usize) -> bool,
+}
+
+impl<'a> PassageQuery<'a> {
+    /// A question to all passages.
+    pub fn new(question: &'a str, most: usize) -> Self {
+        Self { question, also: &[], most, least: f64::NEG_INFINITY, is_wanted: &|_| true }
+    }
+}
+
 impl PassageIndex {
-    /// The best `most` passages for a question, best first; equally good ones newest first.
-    ///
-    /// `also` are further names of the things in the question, such as aliases of an entity.
+    /// The best passages for a question, best first; equally good ones newest first.
     pub fn search(
         &self,
-        question: &str,
-        also: &[&str],
-        most: usize,
+        query: PassageQuery<'_>,
         weights: &Weights,
         embed: Option<&dyn Fn(&str) -> Vector>,
     ) -> Vec<PassageHit> {
-        self.search_where(question, also, most, weights, embed, f64::NEG_INFINITY, |_| true)
-    }
-
-    /// The same among the wanted passages with at least this score.
-    #[expect(clippy::too_many_arguments, reason = "a question, how it is weighed, what is wanted")]
-    pub fn search_where(
-        &self,
-        question: &str,
-        also: &[&str],
-        most: usize,
-        weights: &Weights,
-        embed: Option<&dyn Fn(&str) -> Vector>,
-        least: f64,
-        is_wanted: impl Fn(usize) -> bool,
-    ) -> Vec<PassageHit> {
+        let PassageQuery { question, also, most, least, is_wanted } = query;
         let named = self.named(question);
         let about = self.spoken_about(question, &named);
         let terms = self.question_terms(question, also, weights, embed);
@@ -330,7 +334,7 @@ mod tests {
     }
 
     fn found(index: &PassageIndex, question: &str) -> Vec<usize> {
-        let hits = index.search(question, &[], 2, &Weights::default(), None);
+        let hits = index.search(PassageQuery::new(question, 2), &Weights::default(), None);
         hits.iter().map(|hit| hit.at).collect()
     }
 
@@ -364,13 +368,15 @@ mod tests {
         let index =
             story(&[("A", "The Captain sold the boat."), ("A", "Nothing else."), ("A", "Fog.")]);
         let weights = Weights::default();
-        let hits = index.search("What about Venn?", &["Captain"], 1, &weights, None);
+        let query = PassageQuery { also: &["Captain"], ..PassageQuery::new("What about Venn?", 1) };
+        let hits = index.search(query, &weights, None);
         assert_eq!(hits[0].at, 0);
         assert!(hits[0].parts.words > 0.0);
     }
 
     #[test]
     fn an_empty_story_has_no_hits() {
-        assert!(PassageIndex::new([]).search("x", &[], 5, &Weights::default(), None).is_empty());
+        let query = PassageQuery::new("x", 5);
+        assert!(PassageIndex::new([]).search(query, &Weights::default(), None).is_empty());
     }
 }

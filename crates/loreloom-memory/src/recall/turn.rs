@@ -2,7 +2,7 @@
 
 use loreloom_core::chat::{PathItem, Role};
 
-use super::{PassageHit, PassageIndex, Weights};
+use super::{PassageHit, PassageIndex, PassageQuery, Weights};
 use crate::{
     record::Entity,
     text::{contains_word, head},
@@ -64,7 +64,9 @@ impl PassageIndex {
         let is_wanted =
             |at: usize| at < wanted.seen_from && is_visible(at) && (wanted.may_recall)(at);
         let (most, least) = (wanted.most, wanted.least);
-        self.search_where(question, &also, most, weights, embed, least, is_wanted)
+        let is_wanted = &is_wanted;
+        let query = PassageQuery { question, also: &also, most, least, is_wanted };
+        self.search(query, weights, embed)
     }
 }
 

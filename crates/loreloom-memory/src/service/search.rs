@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{PathViews, Who, text_vectors::TextVectors, turn::PassageIndexes, views::ChatPath};
 use crate::{
-    recall::{PassageHit, Weights},
+    recall::{PassageHit, PassageQuery, Weights},
     record::{CharacterMemory, Memory},
     search,
     timeline::{EntityTimeline, timeline},
@@ -79,7 +79,7 @@ impl StorySearch {
     ) -> Result<SearchResults, MemoryError> {
         let view = self.views.view(tenant, chat, path, who).await?;
         let hits = self.passages.read(ChatPath { tenant, chat, path }, |index, embed| {
-            index.search(query.text, &[], query.most, &self.weights, embed)
+            index.search(PassageQuery::new(query.text, query.most), &self.weights, embed)
         });
         let memories = view.character.memories.iter().chain(&view.world.memories);
         let memories: Vec<&Memory> = memories.chain(&view.chat.session_memories).collect();

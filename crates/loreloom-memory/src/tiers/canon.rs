@@ -34,13 +34,12 @@ pub fn prompt_for(character: &str, arcs: &[&ArcSummary], memories: &[&Memory]) -
     }
 }
 
-/// Writes canon from these summaries. Without any, asks nothing.
+/// Writes canon from these summaries, without a date. Without any, asks nothing.
 pub fn run(
     character: &str,
     arcs: &[&ArcSummary],
     memories: &[&Memory],
     rules: &Rules,
-    now: i64,
     script: &mut Script<'_>,
 ) -> Result<Option<Canon>, Need> {
     if arcs.is_empty() {
@@ -49,7 +48,7 @@ pub fn run(
     let memories: Vec<&Memory> =
         memories.iter().filter(|memory| is_canonical(memory, rules)).take(SHOWN).copied().collect();
     let text = script.ask(prompt_for(character, arcs, &memories))?.unwrap_or_default().trim();
-    Ok((!text.is_empty()).then(|| Canon { text: text.to_owned(), ts: Some(now) }))
+    Ok((!text.is_empty()).then(|| Canon { text: text.to_owned(), ts: None }))
 }
 
 #[cfg(test)]

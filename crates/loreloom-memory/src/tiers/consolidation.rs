@@ -34,7 +34,6 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// The kinds of its memories.
     pub(super) fn kinds(self) -> [MemoryKind; 4] {
         match self {
             Self::LongTerm => MemoryKind::LONG_TERM,

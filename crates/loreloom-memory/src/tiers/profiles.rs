@@ -71,20 +71,19 @@ pub fn is_stale(profile: Option<&Profile>, now: i64, minutes: u32) -> bool {
         .is_none_or(|drawn| now.saturating_sub(drawn) > i64::from(minutes) * MINUTE)
 }
 
-/// Writes a profile. Without memories, asks nothing.
+/// Writes a profile, without a date. Without memories, asks nothing.
 pub fn run(
     character: &str,
     longterm: &[&Memory],
     session: &[&Memory],
     entities: &[&Entity],
-    now: i64,
     script: &mut Script<'_>,
 ) -> Result<Option<Profile>, Need> {
     if longterm.is_empty() && session.is_empty() {
         return Ok(None);
     }
     let reply = script.ask(prompt_for(character, longterm, session, entities))?;
-    Ok(reply.and_then(parse).map(|profile| Profile { ts: Some(now), ..profile }))
+    Ok(reply.and_then(parse))
 }
 
 #[cfg(test)]

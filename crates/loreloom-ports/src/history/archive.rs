@@ -1,9 +1,8 @@
 //! A chat as one JSON document: every branch, turn, report and prompt.
 //!
-//! Works on any store, so it also moves chats from one to another. Importing tells the
-//! story again through [`StoryStore`]: what the store would refuse from a caller it refuses
-//! from a document. Of the chat's record only the version differs afterwards: it counts the
-//! writes of the store it is in.
+//! It works on any store, so it also moves chats between stores. An import writes the chat through
+//! [`StoryStore`], so the store refuses what it would refuse from any caller. Only the version of
+//! the chat's record differs afterwards: it counts the writes of its own store.
 
 use std::collections::BTreeSet;
 

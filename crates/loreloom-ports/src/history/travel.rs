@@ -16,7 +16,7 @@ use super::fold::{Candidate, Choice};
 pub struct Revisited {
     /// The turn.
     pub record: TurnRecord,
-    /// The story up to it, under the names it was told with then.
+    /// The path up to it, with the names of that time.
     pub path: Path,
     /// The state it found: what earlier turns had left on the messages before its own.
     pub state: StoryState,

@@ -7,15 +7,15 @@
 use std::ops::Range;
 
 use super::{
-    End, Part, Shape, Spot, Window, WireMessage, bracketed, is_example_marker, is_start_marker,
-    speaker,
+    End, Part, PartReader, Shape, Spot, Window, WireMessage, bracketed, is_example_marker,
+    is_start_marker, speaker,
 };
 use loreloom_core::{
     chat::Role,
     instruct::{only_a_name, trimmed},
 };
 
-use crate::{following::Following, speakers::Speakers, text::TextKey};
+use crate::{following::Following, text::TextKey};
 
 /// The most paragraphs that are tried as one known message.
 const LONGEST_RUN: usize = 24;
@@ -111,7 +111,8 @@ fn known_run(text: &str, ranges: &[Range<usize>], known: &Following<'_>) -> Opti
 }
 
 /// A request whose whole chat is one message of the user: names tell who speaks.
-pub(super) fn single(message: &WireMessage, speakers: &Speakers, known: &Following<'_>) -> Window {
+pub(super) fn single(message: &WireMessage, reader: PartReader<'_>) -> Window {
+    let PartReader { speakers, known } = reader;
     let text = &message.text;
     let ranges = paragraphs(text);
     let marker = ranges.iter().rposition(|range| is_start_marker(&text[range.clone()]));
@@ -126,7 +127,7 @@ pub(super) fn single(message: &WireMessage, speakers: &Speakers, known: &Followi
         ranges.iter().position(unseen).unwrap_or(ranges.len())
     };
     let part = |role, range: Range<usize>| {
-        Part::new(role, None, &text[range.clone()], Spot { message: 0, range }, speakers, known)
+        reader.part(role, None, &text[range.clone()], Spot { message: 0, range })
     };
     let preamble: Vec<Part> =
         ranges[..start].iter().map(|range| part(Role::System, range.clone())).collect();

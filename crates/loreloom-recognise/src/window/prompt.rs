@@ -5,7 +5,7 @@
 //! last example meets the greeting, two turns of the model in a row.
 
 use super::{
-    End, Part, Shape, Spot, Window,
+    End, PartReader, Shape, Spot, Window,
     glue::{Cut, pieces_within},
 };
 use loreloom_core::{
@@ -16,7 +16,6 @@ use loreloom_core::{
 use crate::{
     following::Following,
     named_turns::turns_by_name,
-    speakers::Speakers,
     text::{TextKey, speaker},
 };
 
@@ -27,7 +26,8 @@ const FILLERS: [&str; 2] = [
 ];
 
 /// Cuts a text prompt.
-pub(super) fn read(prompt: &str, speakers: &Speakers, known: &Following<'_>) -> Window {
+pub(super) fn read(prompt: &str, reader: PartReader<'_>) -> Window {
+    let PartReader { speakers, known } = reader;
     let template = template_of(prompt);
     let (mut turns, shape) = match template {
         Some(template) => {
@@ -47,7 +47,7 @@ pub(super) fn read(prompt: &str, speakers: &Speakers, known: &Following<'_>) -> 
     let start = match template {
         Some(template) => {
             let start = after_story_string(prompt, &turns, template);
-            start + examples_length(prompt, &turns[start..], speakers, known)
+            start + examples_length(prompt, &turns[start..], reader)
         }
         None => chat_section(prompt, &turns, known),
     };
@@ -58,11 +58,11 @@ pub(super) fn read(prompt: &str, speakers: &Speakers, known: &Following<'_>) -> 
         if index < start || FILLERS.contains(&text(turn).as_str()) {
             window.examples += usize::from(index < start && turn.role != Role::System);
             let spot = spot(turn.range.clone());
-            let part = Part::new(turn.role, name, &text(turn), spot, speakers, known);
+            let part = reader.part(turn.role, name, &text(turn), spot);
             window.preamble.push(part);
         } else if template.is_some() {
             let spot = spot(turn.range.clone());
-            let part = Part::new(turn.role, name, &text(turn), spot, speakers, known);
+            let part = reader.part(turn.role, name, &text(turn), spot);
             window.parts.push(part);
         } else {
             let pieces = pieces_within(prompt, turn.range.clone(), "\n", Cut::Nowhere, known);
@@ -73,7 +73,7 @@ pub(super) fn read(prompt: &str, speakers: &Speakers, known: &Following<'_>) -> 
                     _ => (Role::System, None),
                 };
                 let piece = &prompt[range.clone()];
-                window.parts.push(Part::new(role, name, piece, spot(range), speakers, known));
+                window.parts.push(reader.part(role, name, piece, spot(range)));
             }
         }
     }
@@ -108,12 +108,8 @@ fn after_story_string(prompt: &str, turns: &[TextTurn], template: &Template) -> 
 }
 
 /// How many turns are examples.
-fn examples_length(
-    prompt: &str,
-    turns: &[TextTurn],
-    speakers: &Speakers,
-    known: &Following<'_>,
-) -> usize {
+fn examples_length(prompt: &str, turns: &[TextTurn], reader: PartReader<'_>) -> usize {
+    let PartReader { speakers, known } = reader;
     let key = |turn: &TextTurn| TextKey::of(&prompt[turn.range.clone()]);
     let unknown = |turn: &TextTurn| !known.in_a_chat(key(turn));
     if turns.first().is_none_or(|turn| turn.role != Role::User) {

@@ -60,7 +60,7 @@ impl<'de> Lenient<'de> for Item {
         let tool = calls || role == Role::Tool || function;
         let nameless = !may_name(&text);
         let text = text.into();
-        let message = WireMessage { role, name, text, tool, told: None, nameless };
+        let message = WireMessage { role, name, text, tool, story_text: None, nameless };
         Ok(Self { message, is_object: true, is_developers })
     }
 }

@@ -1,14 +1,13 @@
-//! Where the parts of a JSON text are, found without reading what is in them.
+//! Where the parts of a JSON text are, without parsing them.
 //!
-//! A body is read part by part and goes on as it is but for the lore: both need its seams, which
-//! are looked for once. What is no JSON is told as far as its outline shows it.
+//! Reading a body and adding lore to it both need its structure, which is found once. Bad JSON is
+//! noticed only where its structure breaks.
 
 use std::{borrow::Cow, ops::Range};
 
 use memchr::memchr2;
 
-/// A field of an object: where its name and its value stand, and if that is a list, where its
-/// items do.
+/// A field of an object: the ranges of its name, its value and, for a list, its items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Its name, with the quotes.
@@ -47,7 +46,7 @@ impl Outline {
             let from = blanks(bytes, from);
             let (end, items) = match items_from(bytes, from, |from| value(bytes, from)) {
                 Some((end, items)) => (end, Some(items)),
-                // Also a list that is none: its outline may still show where it ends.
+                // Also a broken list: its end may still be found.
                 None => (value(bytes, from)?, None),
             };
             found.push(Field { name, value: from..end, items });
@@ -72,14 +71,14 @@ impl Outline {
     }
 }
 
-/// Where the items of a list stand. `None` if the text is none.
+/// The ranges of the items of a list; `None` if the text is no list.
 pub fn items(text: &str) -> Option<Vec<Range<usize>>> {
     let bytes = text.as_bytes();
     let (end, items) = items_from(bytes, blanks(bytes, 0), |from| value(bytes, from))?;
     (blanks(bytes, end) == bytes.len()).then_some(items)
 }
 
-/// Where the list ends that begins at a place, and its items.
+/// The end of the list that begins at a position, and its items.
 fn items_from(
     bytes: &[u8],
     from: usize,
@@ -91,8 +90,8 @@ fn items_from(
     Some((end, items))
 }
 
-/// Walks over what stands between two brackets, of which the first is at `from`; `one` says where
-/// what begins at a place ends. Gives where the last bracket ends.
+/// Walks over the items between two brackets, from the opening one at `from`. `one` returns the
+/// end of the item at a position. Returns the end of the closing bracket.
 fn list(
     bytes: &[u8],
     from: usize,
@@ -116,7 +115,7 @@ fn list(
     Some(at + 1)
 }
 
-/// Where the value ends that begins at a place.
+/// The end of the value that begins at a position.
 pub(super) fn value(bytes: &[u8], from: usize) -> Option<usize> {
     match *bytes.get(from)? {
         b'"' => string(bytes, from),
@@ -146,7 +145,7 @@ pub(super) fn value(bytes: &[u8], from: usize) -> Option<usize> {
     }
 }
 
-/// Where the string ends that begins at a place.
+/// The end of the string that begins at a position.
 fn string(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = (*bytes.get(from)? == b'"').then_some(from + 1)?;
     loop {

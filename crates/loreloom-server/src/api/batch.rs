@@ -1,8 +1,8 @@
-//! Changing or removing many entries at once, with a look before.
+//! Changes or removes many entries at once, after a dry run if you want one.
 //!
-//! A batch is one revision: one undo takes all of it back. A dry run makes the same changes
-//! to copies and tells what would differ; its version, given back with `If-Match`, makes sure
-//! that the batch does what was looked at.
+//! A batch is one revision: one undo reverts all of it. A dry run makes the same changes to copies
+//! and returns the differences. Send its version with `If-Match`, and the batch does exactly what
+//! the dry run showed.
 
 use axum::extract::State;
 use loreloom_core::{
@@ -107,7 +107,7 @@ struct BatchDone {
     changed: Vec<EntryChange>,
     /// Takes the whole batch back; none if nothing changed.
     undo: Option<String>,
-    /// The revision of the desk.
+    /// The revision of the documents.
     revision: u64,
 }
 
@@ -250,7 +250,8 @@ fn differ(at: &str, before: &Value, after: &Value, found: &mut Vec<FieldChange>)
     }
 }
 
-/// Changes fields of many entries, as one revision; with `dry_run` tells what would change.
+/// Changes fields of many entries, as one revision. With `dry_run`, only returns what would
+/// change.
 #[utoipa::path(
     patch, path = "/lore/entries", tag = "entries", request_body = Batch,
     params(("if-match" = Option<String>, Header, description = "The version of all books that the caller has seen: that of `GET /books`, or of a dry run")),
@@ -355,8 +356,8 @@ impl Replace {
     }
 }
 
-/// Finds a text in entries and puts another in its place, as one revision; with `dry_run`
-/// tells what would change.
+/// Finds and replaces a text in entries, as one revision. With `dry_run`, only returns what would
+/// change.
 #[utoipa::path(
     post, path = "/lore/replace", tag = "entries", request_body = Replace,
     params(("if-match" = Option<String>, Header, description = "The version of all books that the caller has seen: that of `GET /books`, or of a dry run")),
@@ -383,7 +384,7 @@ struct Remove {
     dry_run: bool,
 }
 
-/// Removes many entries, as one revision; with `dry_run` tells which would go.
+/// Removes many entries, as one revision. With `dry_run`, only returns which would go.
 #[utoipa::path(
     post, path = "/lore/remove", tag = "entries", request_body = Remove,
     params(("if-match" = Option<String>, Header, description = "The version of all books that the caller has seen: that of `GET /books`, or of a dry run")),

@@ -102,7 +102,7 @@ async fn wrote(
     Ok(Tagged { tag, body: done.with(body) })
 }
 
-/// Whether all whom a book is to follow have names.
+/// Refuses a binding without a name.
 fn check_bindings(bindings: &[Binding]) -> Result<(), Problem> {
     for (at, binding) in bindings.iter().enumerate() {
         let name = match binding {
@@ -145,7 +145,7 @@ struct UploadParams {
     /// The book's id.
     #[param(pattern = "^[A-Za-z0-9_.-]{1,120}$")]
     id: String,
-    /// The file's own name: tells plain text apart, and names a book whose file has no name.
+    /// The file's own name. It identifies plain text, and names a book whose file has no name.
     file_name: Option<String>,
     /// Read the file and say what is in it; keep nothing.
     #[serde(default)]
@@ -169,7 +169,7 @@ struct Uploaded {
     losses: Vec<Loss>,
     /// Takes the import back; none for a dry run.
     undo: Option<String>,
-    /// The revision of the desk after it.
+    /// The revision of the documents after it.
     revision: u64,
     /// The book; none for a dry run.
     item: Option<BookView>,
@@ -247,7 +247,7 @@ struct ReplaceParams {
     file_name: Option<String>,
 }
 
-/// Puts a file in a book's place; whom it follows and how it is read stay.
+/// Replaces a book by a file. What it is attached to and its dialect stay.
 #[utoipa::path(
     put, path = "/books/{book}", tag = "books",
     params(
@@ -260,8 +260,7 @@ struct ReplaceParams {
 async fn replace(
     State(app): State<App>,
     caller: Caller,
-    Path(book): Path<String>,
-    Query(params): Query<ReplaceParams>,
+    (Path(book), Query(params)): (Path<String>, Query<ReplaceParams>),
     seen: IfMatch,
     Raw(bytes): Raw,
 ) -> Result<Tagged<Uploaded>, Problem> {
@@ -322,7 +321,7 @@ impl BookPatch {
     }
 }
 
-/// Changes a book: its name, how it is read, whom it follows.
+/// Changes a book: its name, its dialect, what it is attached to.
 #[utoipa::path(
     patch, path = "/books/{book}", tag = "books",
     params(

@@ -1,4 +1,4 @@
-//! Books: which there are and whom they follow.
+//! Books, and what they are attached to.
 
 use axum::extract::State;
 use loreloom_core::{
@@ -26,7 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 enum BookSource {
     /// It was named when the server was started, and cannot be changed here.
     Start,
-    /// It stands in the bookcase.
+    /// It is stored.
     Bookcase,
 }
 
@@ -43,17 +43,17 @@ pub(super) struct BookView {
     entries: usize,
     /// How it is read.
     dialect: Dialect,
-    /// Whom it follows; nobody if it only stands there.
+    /// What it is attached to; nothing if it is only stored.
     bindings: Vec<Binding>,
     /// Where it is from.
     source: BookSource,
     /// The format of its file.
     format: Option<String>,
-    /// How many messages its entries scan, where it says so.
+    /// How many messages its entries scan, if the book sets it.
     scan_depth: Option<u32>,
-    /// Its own budget, where it says so.
+    /// Its own budget, if the book sets it.
     token_budget: Option<u32>,
-    /// Whether its entries bring in others, where it says so.
+    /// Whether its entries activate others, if the book sets it.
     recursive: Option<bool>,
     /// Its folders.
     folders: Vec<FolderView>,
@@ -122,7 +122,7 @@ struct BooksView {
 
 async fn views(app: &App, caller: &Caller) -> Result<(u64, Vec<BookView>), Problem> {
     app.sync.take_up().await?;
-    let case = StoredBooks { desk: app.store.as_ref(), tenant: &caller.tenant };
+    let case = StoredBooks { documents: app.store.as_ref(), tenant: &caller.tenant };
     let Contents { revision, books, .. } = case.contents().await?;
     let lore = app.lore.current();
     let views = lore.volumes().map(|(volume, bindings)| {

@@ -8,7 +8,7 @@ use loreloom_ports::{ChatRecord, ChatSummary, StoreError};
 use super::problem::{Code, Problem};
 use crate::{
     app::App,
-    chat_metadata::Labels,
+    chat_metadata::AllChatMetadata,
     gate::Pass,
     keys::{KeyRecord, Scope},
 };
@@ -71,8 +71,8 @@ impl Caller {
         deleted: bool,
     ) -> Result<Vec<ChatSummary>, StoreError> {
         let mut chats = app.store.chats(&self.tenant).await?;
-        let labels = Labels::read(app.store.as_ref(), &self.tenant).await?;
-        chats.retain_mut(|one| labels.apply(&mut one.chat) == deleted);
+        let all = AllChatMetadata::read(app.store.as_ref(), &self.tenant).await?;
+        chats.retain_mut(|one| all.apply(&mut one.chat) == deleted);
         Ok(chats)
     }
 }

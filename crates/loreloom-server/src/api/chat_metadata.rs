@@ -20,7 +20,7 @@ use super::{
     problem::Problem,
     tags::{IfMatch, Tagged},
 };
-use crate::{app::App, chat_metadata::Label, events::Happened};
+use crate::{app::App, chat_metadata::ChatMetadata, events::Happened};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(rename)).routes(routes!(delete)).routes(routes!(hide))
@@ -46,29 +46,29 @@ pub(super) async fn there(
 }
 
 pub(super) async fn is_deleted(app: &App, chat: &ChatId) -> Result<bool, StoreError> {
-    let label = Label::read(app.store.as_ref(), &app.tenant, chat).await?;
-    if label.deleted.is_none() {
+    let metadata = ChatMetadata::read(app.store.as_ref(), &app.tenant, chat).await?;
+    if metadata.deleted.is_none() {
         return Ok(false);
     }
     let record = app.store.chat(&app.tenant, chat).await?;
-    Ok(record.is_some_and(|record| label.is_deleted(&record)))
+    Ok(record.is_some_and(|record| metadata.is_deleted(&record)))
 }
 
-/// Changes what is said about a chat. Returns the desk's revision, and the undo.
+/// Changes the metadata of a chat. Returns the revision of the documents, and the undo.
 async fn say(
     app: &App,
     caller: &Caller,
     chat: &ChatId,
     seen: &IfMatch,
-    change: impl FnOnce(&mut Label, &ChatRecord),
+    change: impl FnOnce(&mut ChatMetadata, &ChatRecord),
 ) -> Result<(u64, Option<String>, ChatRecord), Problem> {
     let record = caller.chat(app, chat).await?;
-    let (desk, tenant) = (app.store.as_ref(), &caller.tenant);
-    let before = desk.revision(tenant).await?;
-    let mut label = Label::read(desk, tenant, chat).await?;
-    seen.check(&label.tag(record.version))?;
-    change(&mut label, &record);
-    let revision = label.write(desk, (tenant, chat), before, app.clock.now()).await?;
+    let (documents, tenant) = (app.store.as_ref(), &caller.tenant);
+    let before = documents.revision(tenant).await?;
+    let mut metadata = ChatMetadata::read(documents, tenant, chat).await?;
+    seen.check(&metadata.tag(record.version))?;
+    change(&mut metadata, &record);
+    let revision = metadata.write(documents, (tenant, chat), before, app.clock.now()).await?;
     app.sync.take_up().await?;
     if revision != before {
         let happened = Happened::Chat { chat: chat.to_string(), version: record.version };
@@ -116,9 +116,9 @@ async fn rename(
     if let Some(title) = patch.title.as_ref().filter(|title| title.chars().count() > 200) {
         return Err(Problem::value("title", "must have at most 200 characters", title.as_str()));
     }
-    let (revision, undo, _) = say(&app, &caller, &chat, &seen, |label, _| {
+    let (revision, undo, _) = say(&app, &caller, &chat, &seen, |metadata, _| {
         if let Some(title) = patch.title {
-            label.title = Some(title).filter(|title| !title.is_empty());
+            metadata.title = Some(title).filter(|title| !title.is_empty());
         }
     })
     .await?;
@@ -149,8 +149,8 @@ async fn delete(
     seen: IfMatch,
 ) -> Result<Json<Wrote<DeletedChat>>, Problem> {
     let id = ChatId(chat);
-    let (revision, undo, _) = say(&app, &caller, &id, &seen, |label, record| {
-        label.deleted = Some(record.version);
+    let (revision, undo, _) = say(&app, &caller, &id, &seen, |metadata, record| {
+        metadata.deleted = Some(record.version);
     })
     .await?;
     Ok(Json(Wrote { undo, revision, item: DeletedChat { id } }))
@@ -163,9 +163,9 @@ struct Hiding {
     hidden: bool,
 }
 
-/// Hides a message from the model, or shows it again, on every branch it stands in. It holds
-/// for the prompts of `POST /weave`; a front end with a prompt of its own decides itself what
-/// it sends.
+/// Hides a message from the model, or shows it again, on every branch that has it. It applies to
+/// the prompts of `POST /weave`; a front end that builds its own prompt decides itself what it
+/// sends.
 #[utoipa::path(
     put, path = "/chats/{chat}/messages/{node}/hidden", tag = "chats",
     params(
@@ -187,8 +187,8 @@ async fn hide(
     caller.chat(&app, &chat).await?;
     let tree = app.store.tree(&caller.tenant, &chat).await?;
     let found = &tree[position(&tree, &chat, node)?];
-    let (revision, undo, _) = say(&app, &caller, &chat, &seen, |label, _| {
-        label.set_hidden(found.message_id, found.message.hidden, hidden);
+    let (revision, undo, _) = say(&app, &caller, &chat, &seen, |metadata, _| {
+        metadata.set_hidden(found.message_id, found.message.hidden, hidden);
     })
     .await?;
     labelled(&app, &caller, &chat, (revision, undo)).await

@@ -23,7 +23,7 @@ use super::{
     tags::Tagged,
     threads::{Thread, threads},
 };
-use crate::{app::App, chat_metadata::Label};
+use crate::{app::App, chat_metadata::ChatMetadata};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -126,20 +126,20 @@ pub(super) async fn view(
 ) -> Result<Tagged<ChatView>, Problem> {
     let mut chat = StoredChat::read(app.store.as_ref(), tenant, chat).await?;
     let (messages, turns) = (chat.nodes.len() as u64, chat.turns.len() as u64);
-    let label = Label::read(app.store.as_ref(), tenant, &chat.record.id).await?;
-    label.name(&mut chat.record);
-    let tag = label.tag(chat.record.version);
+    let metadata = ChatMetadata::read(app.store.as_ref(), tenant, &chat.record.id).await?;
+    metadata.name(&mut chat.record);
+    let tag = metadata.tag(chat.record.version);
     Ok(Tagged { tag, body: ChatView::of(chat.record, messages, turns) })
 }
 
-/// The version of a chat and of what is said about it.
+/// The version of a chat and of its metadata.
 pub(super) async fn tag(
     app: &App,
     tenant: &TenantId,
     chat: &ChatRecord,
 ) -> Result<String, StoreError> {
-    let label = Label::read(app.store.as_ref(), tenant, &chat.id).await?;
-    Ok(label.tag(chat.version))
+    let metadata = ChatMetadata::read(app.store.as_ref(), tenant, &chat.id).await?;
+    Ok(metadata.tag(chat.version))
 }
 
 /// A turn as a message of the path shows it.
@@ -168,7 +168,7 @@ pub(crate) struct PathMessage {
     number: usize,
     /// The node: names the story up to here.
     node: PrefixHash,
-    /// The message, wherever it stands.
+    /// The id of the message, the same on all branches.
     message: MessageId,
     /// Who speaks.
     role: Role,
@@ -240,8 +240,8 @@ async fn path(
         return Err(Problem::value("before", "must be at least 1", 0));
     }
     let mut stored = StoredChat::up_to(store, &caller.tenant, &chat, params.tip).await?;
-    let label = Label::read(store, &caller.tenant, &chat).await?;
-    label.show_all(&mut stored.nodes);
+    let metadata = ChatMetadata::read(store, &caller.tenant, &chat).await?;
+    metadata.show_all(&mut stored.nodes);
     let tree = store.tree(&caller.tenant, &chat).await?;
     let total = stored.nodes.len();
     let end = params.before.map_or(total, |before| before.saturating_sub(1).min(total));
@@ -267,7 +267,7 @@ async fn path(
         before: (start > 0).then_some(start + 1),
     };
     // What is remembered grows without the chat.
-    let tag = format!("{}-{tip}-{}", label.tag(stored.record.version), happened.seen);
+    let tag = format!("{}-{tip}-{}", metadata.tag(stored.record.version), happened.seen);
     Ok(Tagged { tag, body })
 }
 
@@ -345,13 +345,13 @@ pub(crate) struct TreeNode {
     parent: PrefixHash,
     /// The message.
     message: MessageId,
-    /// How deep it stands, from 1.
+    /// Its position on the path, from 1.
     number: usize,
     /// Who speaks.
     role: Role,
     /// The speaker's name.
     name: Option<String>,
-    /// The beginning of what is said.
+    /// The beginning of the text.
     excerpt: String,
     /// Whether it is on the current path.
     current: bool,
@@ -372,7 +372,7 @@ pub(crate) struct TreeView {
     nodes: Vec<TreeNode>,
 }
 
-/// How much of a message the tree tells.
+/// How many characters of a message the tree shows.
 const EXCERPT: usize = 80;
 
 /// All branches of a chat.

@@ -240,9 +240,9 @@ async fn tried(app: &App, caller: &Caller, body: TestBody) -> Result<TestSubject
     Ok((ConnectionId::from("url"), diagnosis.map_err(wrong)?))
 }
 
-/// Tries a connection out, step by step, and says what to do about the first that fails.
+/// Tests a connection step by step, and says what to do about the first step that fails.
 ///
-/// To whom accepts `text/event-stream`, each step is told as it is done (`event: step`), and
+/// A caller that accepts `text/event-stream` gets each step when it is done (`event: step`), and
 /// all of them at the end (`event: done`). A key needs the scope `admin`.
 #[utoipa::path(
     post, path = "/connections/test", tag = "settings", request_body = TestBody,

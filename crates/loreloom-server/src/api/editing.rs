@@ -1,8 +1,8 @@
-//! Changing books, entry by entry or all at once, so that nothing is lost.
+//! Changes books, entry by entry or all at once, so that nothing is lost.
 //!
-//! A change reads the book, changes a copy and puts it back only if nobody else changed
-//! anything meanwhile; else it is tried again on what is there now. Every change is one
-//! revision of the desk, which can be undone.
+//! A change reads the book, changes a copy and stores it only if nobody else changed anything
+//! meanwhile; otherwise it is tried again on the new version. Every change is one revision, which
+//! can be undone.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ const TRIES: usize = 5;
 pub(super) struct Wrote<T> {
     /// Takes the write back, as `POST /undo` takes it; none if nothing changed.
     pub(super) undo: Option<String>,
-    /// The revision of the desk after it.
+    /// The revision of the documents after it.
     pub(super) revision: u64,
     /// What was written, as it now is.
     pub(super) item: T,
@@ -53,7 +53,7 @@ impl<T> Done<T> {
     }
 }
 
-/// Names a revision of the desk for `POST /undo`.
+/// The id of a revision for `POST /undo`.
 pub(super) fn undo_of(revision: u64) -> String {
     format!("desk.{revision}")
 }
@@ -67,11 +67,11 @@ pub(super) struct Editing<'a> {
 
 impl<'a> Editing<'a> {
     pub(super) fn case(&self) -> StoredBooks<'a> {
-        StoredBooks { desk: self.app.store.as_ref(), tenant: self.tenant }
+        StoredBooks { documents: self.app.store.as_ref(), tenant: self.tenant }
     }
 
-    /// Changes books: `change` is given each with where it stands, in the order named, and
-    /// may be called again on what others made of them.
+    /// Changes books. `change` gets the books in the given order. It is called again if others
+    /// changed them meanwhile.
     pub(super) async fn books<T>(
         &self,
         ids: &[BookId],
@@ -80,7 +80,7 @@ impl<'a> Editing<'a> {
         self.books_at(&IfMatch::default(), ids, change).await
     }
 
-    /// The same, refused if the desk is at another revision than the caller has seen.
+    /// The same, refused if the caller has not seen the last revision.
     pub(super) async fn books_at<T>(
         &self,
         seen: &IfMatch,
@@ -178,7 +178,7 @@ impl<'a> Editing<'a> {
         Ok(Done { undo, revision, made })
     }
 
-    /// The book that an entry stands in; notes of vaults stand in none.
+    /// The book of an entry; notes of vaults have none.
     pub(super) async fn book_of(&self, entry: &EntryId) -> Result<BookId, Problem> {
         self.app.sync.take_up().await?;
         let lore = self.app.lore.current();

@@ -97,7 +97,7 @@ async fn list(
     Ok(Tagged { tag, body: EntriesView { library, page } })
 }
 
-/// Whether an entry stands in a book that can be changed.
+/// Whether the entry's book can be changed.
 fn is_editable(app: &App, row: &Row<'_>) -> bool {
     !row.is_note() && !app.lore.is_mounted(&BookId::from(row.book))
 }

@@ -1,9 +1,9 @@
-//! An entry as the API writes and reads it.
+//! An entry in the JSON of the API.
 //!
-//! Keys are plain texts there, as every format writes them: what is a regular expression is
-//! told from its slashes, by one rule ([`Key::parse`]). Some formats have others, without
-//! slashes: a key that an entry has already stays what it is. What an entry's file said
-//! besides stays with the entry and is not shown.
+//! Keys are plain texts, as in every format. Slashes mark a regular expression, by one rule
+//! ([`Key::parse`]). Some formats also have expressions without slashes: a key that the entry
+//! already has stays what it is. Fields that only the entry's file knows stay with the entry and
+//! are not shown.
 
 use loreloom_core::book::{Entry, Key};
 use serde_json::{Map, Value};
@@ -18,7 +18,6 @@ const KEY_LISTS: [&str; 3] =
 /// What only we need.
 const OWN: &str = "raw";
 
-/// An entry as it is shown.
 pub(super) fn shown(entry: &Entry) -> Value {
     let mut value = serde_json::to_value(entry).unwrap_or_default();
     each_key_list(&mut value, |keys| {
@@ -52,7 +51,7 @@ pub(super) fn read(mut value: Value, before: &Entry) -> Result<Entry, Problem> {
     if let Some(found) = wrong {
         return Err(Problem::value("activation.keys", "must be a list of texts", found));
     }
-    let mut entry: Entry = read_value(value)?;
+    let mut entry: Entry = read_value(&value)?;
     entry.raw.clone_from(&before.raw);
     Ok(entry)
 }
@@ -89,7 +88,7 @@ pub(super) fn merge(value: &mut Value, patch: &Value) {
     let Some(fields) = value.as_object_mut() else { return };
     for (name, change) in patch {
         if change.is_null() {
-            // A field that may be empty is told so; one that may not is refused when read.
+            // `null` empties a field that may be empty. Reading refuses it for others.
             fields.insert(name.clone(), Value::Null);
         } else {
             merge(fields.entry(name.clone()).or_insert(Value::Null), change);

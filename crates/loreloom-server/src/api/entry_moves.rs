@@ -85,7 +85,7 @@ struct MoveDone {
     losses: Vec<Loss>,
     /// Takes all of it back; none if nothing changed.
     undo: Option<String>,
-    /// The revision of the desk.
+    /// The revision of the documents.
     revision: u64,
 }
 
@@ -103,7 +103,7 @@ impl Move {
             let source = sources.iter_mut().find(|(_, one)| one.id == *book);
             match source {
                 Some((_, source)) => self.carry(source, &ids, into, &mut done),
-                // What stands in the book already stays; a copy of it is another entry.
+                // An entry that is in the book already stays; a copy of it is another entry.
                 None if self.copy => {
                     let mut same = into.clone();
                     self.carry(&mut same, &ids, into, &mut done);
@@ -159,9 +159,9 @@ fn is_called(entry: &Entry, title: &str) -> bool {
     entry.title().trim().to_lowercase() == title.trim().to_lowercase()
 }
 
-/// Moves many entries into another book, or copies them, as one revision. They say there what
-/// they said; `losses` tells what a file of that book's format could not say. With `dry_run`
-/// tells what would happen.
+/// Moves or copies many entries into another book, as one revision. They keep their meaning;
+/// `losses` lists what a file of that book's format could not store. With `dry_run`, only returns
+/// what would happen.
 #[utoipa::path(
     post, path = "/lore/move", tag = "entries", request_body = Move,
     params(("if-match" = Option<String>, Header, description = "The version of all books that the caller has seen: that of `GET /books`, or of a dry run")),

@@ -54,7 +54,7 @@ pub(crate) async fn prometheus(
     let count = |state: JobState| jobs.iter().filter(|job| job.state == state).count();
     let jobs: Vec<(&str, usize)> =
         states.into_iter().map(|state| (state.as_str(), count(state))).collect();
-    let text = app.figures.metrics.text(&jobs);
+    let text = app.figures.metrics.text(&jobs, app.settings.now().weaving.queue.length());
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
 }
 
@@ -113,7 +113,7 @@ async fn turns(
     let Page { items, total, next } = page;
     let (first, last) = (items.first(), items.last());
     let started = first.map(|turn| turn.created).filter(|_| params.cursor.is_some());
-    // What went wrong before the first turn is told with it.
+    // Failures before the first turn count for it.
     let since = started.or(params.from.map(Timestamp)).unwrap_or(Timestamp(0));
     let until = last.and_then(|last| all.iter().find(|(turn, _)| *turn > last.id));
     let until = until.map(|(_, created)| *created);

@@ -49,7 +49,7 @@ enum CallAnswer {
     Withheld(Withheld),
 }
 
-/// Why an answer is told once.
+/// Why an answer is sent only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Withheld {
     /// It holds a secret.
@@ -61,7 +61,7 @@ enum Withheld {
 }
 
 impl Withheld {
-    /// What a repetition of the call is told.
+    /// The answer to a repetition of the call.
     fn refusal(self, key: &str) -> Problem {
         let told = format!("the call `{key}` was carried out, and its answer");
         let detail = match self {
@@ -79,7 +79,6 @@ impl Withheld {
 #[derive(Default)]
 pub(crate) struct Calls(Mutex<VecDeque<Call>>);
 
-/// What is known of a call.
 enum KnownCall {
     /// It is new, and now being carried out.
     New,
@@ -88,7 +87,7 @@ enum KnownCall {
     /// Another call has its name.
     Other,
     Done(Response),
-    /// It was carried out, and its answer is told to nobody again.
+    /// It was carried out, and its answer is not repeated.
     Withheld(Withheld),
 }
 

@@ -32,7 +32,7 @@ struct JobView {
     chat: ChatId,
     /// What it does.
     kind: JobKind,
-    /// How it stands.
+    /// Its state.
     state: JobState,
     /// The model connection it uses.
     connection: ConnectionId,
@@ -52,7 +52,7 @@ struct JobView {
     /// The model's last replies, word for word: of a job that did not end well, could not do a
     /// part of its work, or of whose replies nothing came. The 6 last, 4000 characters of each.
     replies: Vec<RawReply>,
-    /// What was read from the replies, where those are told.
+    /// What was read from the replies, if replies are included.
     kept: Vec<String>,
     /// When it was queued, in milliseconds since 1970.
     created: i64,
@@ -101,7 +101,7 @@ impl JobView {
 struct JobsParams {
     /// Only jobs of this chat.
     chat: Option<String>,
-    /// Only jobs that stand so.
+    /// Only jobs in this state.
     #[param(value_type = Option<JobState>)]
     state: Option<JobState>,
     /// Where the page before ended: its `next`.

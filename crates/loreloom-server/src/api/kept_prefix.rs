@@ -80,7 +80,7 @@ async fn sent_before(
             return Ok(None);
         }
         let record = app.store.turn(&caller.tenant, chat, earlier.id).await?;
-        // Changes by hand, and what was told elsewhere, are turns without a prompt.
+        // Turns that were changed by hand or imported have no prompt.
         if let Some(record) = record.filter(|record| !record.prompt.is_empty()) {
             return Ok(Some(record.prompt));
         }

@@ -93,7 +93,7 @@ struct NewKey {
 /// A key that was made.
 #[derive(Serialize, ToSchema)]
 struct MadeKey {
-    /// The key. It is told here and never again: only its hash is kept.
+    /// The key. It is shown here and never again: only its hash is kept.
     key: String,
     /// What is known of it.
     item: KeyView,
@@ -123,7 +123,7 @@ impl From<KeyError> for Problem {
 /// The keys of this server. Who calls with a key sees those of its tenant.
 #[utoipa::path(get, path = "/keys", tag = "settings", responses((status = 200, body = KeysView)))]
 async fn list(State(app): State<App>, Admin(caller): Admin) -> Result<Json<KeysView>, Problem> {
-    let all = KeyCabinet { desk: app.store.as_ref() }.list().await?;
+    let all = KeyCabinet { documents: app.store.as_ref() }.list().await?;
     let seen = all.into_iter().filter(|record| caller.sees(record));
     let scopes = Scope::ALL.into_iter().filter(|scope| caller.has(*scope));
     Ok(Json(KeysView {
@@ -134,10 +134,10 @@ async fn list(State(app): State<App>, Admin(caller): Admin) -> Result<Json<KeysV
     }))
 }
 
-/// Makes a key. It is told once.
+/// Creates a key and shows it once.
 ///
-/// With a key, it is of that key's tenant and has no scope that that key does not have. It
-/// cannot be undone: revoke it. A repetition with the same `Idempotency-Key` is refused, as the
+/// A caller with a key creates keys of its own tenant, with scopes that it has itself. This cannot
+/// be undone: revoke the key. A repetition with the same `Idempotency-Key` is refused, because the
 /// answer is not kept.
 #[utoipa::path(
     post, path = "/keys", tag = "settings", request_body = NewKey,
@@ -164,7 +164,7 @@ async fn make(
     }
     let mut random = [0; 32];
     getrandom::fill(&mut random).map_err(|error| Problem::new(Code::Failed, error.to_string()))?;
-    let cabinet = KeyCabinet { desk: app.store.as_ref() };
+    let cabinet = KeyCabinet { documents: app.store.as_ref() };
     let scopes = scopes.into_iter().collect();
     let made = cabinet.add(&name, &tenant, scopes, random, app.clock.now()).await;
     let (key, record) = made?;
@@ -189,7 +189,7 @@ async fn revoke(
     Admin(caller): Admin,
     Path(id): Path<String>,
 ) -> Result<Json<RevokedKey>, Problem> {
-    let cabinet = KeyCabinet { desk: app.store.as_ref() };
+    let cabinet = KeyCabinet { documents: app.store.as_ref() };
     let may = |record: &KeyRecord| caller.sees(record);
     let keeps_last = app.access.require_key;
     let gone = cabinet.revoke_one(&id, may, keeps_last, app.clock.now()).await?;

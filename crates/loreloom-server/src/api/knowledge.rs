@@ -32,9 +32,9 @@ struct NewKnowledge {
     who: String,
     /// Whose knowledge it is.
     subject: String,
-    /// How they stand to it.
+    /// How they relate to it.
     kind: InsightKind,
-    /// From whom it is hidden.
+    /// Who it is hidden from.
     target: Option<String>,
     /// The knowledge.
     content: String,

@@ -35,7 +35,7 @@ pub(super) struct LorePatch {
 }
 
 impl LorePatch {
-    /// Lore with the changes. `inside` is where the patch stands in the request, for errors.
+    /// Lore with the changes. `inside` is the path of the patch in the request, for errors.
     pub(super) fn over(
         &self,
         source: &LibrarySource,
@@ -62,7 +62,7 @@ impl LorePatch {
         if !self.rules.is_empty() {
             let mut value = serde_json::to_value(&source.rules).unwrap_or_default();
             merge(&mut value, &Value::Object(self.rules.clone()));
-            let rules: Result<Rules, Problem> = read_value(value);
+            let rules: Result<Rules, Problem> = read_value(&value);
             source.rules = rules.map_err(|problem| problem.inside(&named("rules")))?;
         }
         Ok(source)

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use loreloom_core::{
     library::Cast,
-    lore_tests::{Loom, TestResult, run},
+    lore_tests::{TestResult, TestSetup, run},
 };
 use loreloom_formats::lore_tests;
 use serde::{Deserialize, Serialize};
@@ -74,8 +74,8 @@ async fn run_tests(
         let (library, rules) =
             other.as_ref().map_or((lore.library(), lore.rules()), |(one, rules)| (one, rules));
         let (counter, user) = (counter.as_ref(), live.defaults.user.as_str());
-        let loom = Loom { library, rules, counter, user, context: live.defaults.context };
-        run(&tests, &loom, |cast: &Cast<'_>| Some(lore.attachments(cast)))
+        let setup = TestSetup { library, rules, counter, user, context: live.defaults.context };
+        run(&tests, &setup, |cast: &Cast<'_>| Some(lore.attachments(cast)))
     });
     let failed = |error: tokio::task::JoinError| Problem::new(Code::Failed, error.to_string());
     let items = working.await.map_err(failed)?;

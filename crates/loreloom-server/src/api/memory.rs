@@ -152,9 +152,9 @@ struct Knows {
     id: String,
     /// Whose knowledge it is.
     subject: String,
-    /// How they stand to it.
+    /// How they relate to it.
     kind: InsightKind,
-    /// From whom it is hidden.
+    /// Who it is hidden from.
     target: Option<String>,
     /// The knowledge.
     content: String,
@@ -450,7 +450,7 @@ async fn find(
     let events: Vec<RecordEvent> = events.iter().filter(is_it).map(RecordEvent::of).collect();
     let Some(last) = events.last().map(|event| event.number) else { return Ok(None) };
     let record = views(owner, &records).into_iter().find(|view| view.id == id);
-    // Undoing a write is no event of the record, but its fields tell.
+    // Undoing a write adds no event to the record, but changes its fields.
     Ok(Some(Tagged::by_content(last, RecordHistory { record, events })))
 }
 

@@ -39,7 +39,6 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(pin_thread))
 }
 
-/// The model that memory asks.
 fn asked(app: &App) -> Result<MemoryModel, Problem> {
     let none = || Problem::new(Code::SwitchedOff, "no model is set that memory could ask");
     service(app)?.models.current().ok_or_else(none)
@@ -82,23 +81,23 @@ async fn timeline(
     Ok(Json(told.ok_or_else(unknown)?))
 }
 
-/// How to tell what happened before.
+/// What the recap is made from.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 struct RecapBody {
-    /// How many of the newest messages it is told from; 40 without it.
+    /// How many of the newest messages it is made from; 40 by default.
     #[schema(minimum = 1, maximum = 500)]
     messages: Option<usize>,
-    /// Only if nobody has told the story for some hours.
+    /// Only if nobody has written for some hours.
     if_away: bool,
 }
 
 /// What happened before.
 #[derive(Debug, Serialize, ToSchema)]
 struct RecapView {
-    /// The recap; none if the model had nothing to tell, or nobody was away.
+    /// The recap; none if the model has none, or nobody was away.
     recap: Option<String>,
-    /// Hours since the story was last told, if that is long enough for a recap.
+    /// Hours since the last message, if that is long enough for a recap.
     away_hours: Option<u64>,
 }
 

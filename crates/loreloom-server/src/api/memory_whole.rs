@@ -85,7 +85,7 @@ struct ScratchView {
     open: bool,
     /// The node it began at.
     from: Option<PrefixHash>,
-    /// The job that reads what was told in it, if it was kept and a model is set.
+    /// The job that extracts memories from it, if it was kept and a model is set.
     job: Option<u64>,
 }
 
@@ -112,13 +112,13 @@ async fn begin_scratch(
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 struct EndScratchParams {
-    /// Whether what was told in it is kept; else the story goes back to where it began.
+    /// Whether its messages are kept; otherwise the chat goes back to where it began.
     keep: bool,
     /// Whose memory it becomes.
     character: Option<String>,
 }
 
-/// Ends a session: keeps what was told, or goes back to where it began.
+/// Ends a session: keeps its messages, or goes back to where it began.
 #[utoipa::path(
     delete, path = "/chats/{chat}/scratch", tag = "memory",
     params(("chat" = String, Path, description = "The chat's id"), EndScratchParams),

@@ -31,8 +31,8 @@ use super::{
 };
 use crate::{
     app::App,
-    chat_import::{ChatCounts, ChatImportError, import_chats, read_archive},
-    chat_metadata::Label,
+    chat_import::{ChatCounts, ChatImport, ChatImportError, read_archive},
+    chat_metadata::ChatMetadata,
     events::Happened,
     turn,
 };
@@ -121,10 +121,9 @@ async fn create(
     Ok((StatusCode::CREATED, wrote).into_response())
 }
 
-/// Tells a chat's path anew: `change` is given its messages up to `tip`.
-async fn retell(
-    app: &App,
-    caller: &Caller,
+/// Changes the path of a chat. `change` gets its messages up to `tip`, or all.
+async fn change_path(
+    (app, caller): (&App, &Caller),
     chat: &ChatId,
     tip: Option<PrefixHash>,
     seen: &IfMatch,
@@ -177,7 +176,7 @@ async fn say(
         return Err(Problem::new(Code::WrongValue, detail).at("messages"));
     }
     let said = new.messages.iter().map(StoryMessage::message);
-    retell(&app, &caller, &chat.into(), new.after, &seen, |nodes| {
+    change_path((&app, &caller), &chat.into(), new.after, &seen, |nodes| {
         Ok(nodes.into_iter().map(|node| node.message).chain(said).collect())
     })
     .await
@@ -222,7 +221,7 @@ async fn edit(
     Json(patch): Json<MessagePatch>,
 ) -> Result<Tagged<ChatWrote>, Problem> {
     let (chat, node) = (ChatId(chat), node_of(&node)?);
-    retell(&app, &caller, &chat, None, &seen, |nodes| {
+    change_path((&app, &caller), &chat, None, &seen, |nodes| {
         let at = position(&nodes, &chat, node)?;
         let mut messages: Vec<Message> = nodes.into_iter().map(|node| node.message).collect();
         if let Some(content) = patch.content {
@@ -253,7 +252,7 @@ async fn remove(
     seen: IfMatch,
 ) -> Result<Tagged<ChatWrote>, Problem> {
     let (chat, node) = (ChatId(chat), node_of(&node)?);
-    retell(&app, &caller, &chat, None, &seen, |nodes| {
+    change_path((&app, &caller), &chat, None, &seen, |nodes| {
         let at = position(&nodes, &chat, node)?;
         let kept = nodes.into_iter().enumerate().filter(|(place, _)| *place != at);
         Ok(kept.map(|(_, node)| node.message).collect())
@@ -334,7 +333,7 @@ async fn reply(
         Node { prefix: item.prefix, parent: record.at, message_id: item.id, message: item.message };
     let reply = Reply { turn, node, created: app.clock.now() };
     app.store.commit_reply(&caller.tenant, &chat, &reply).await?;
-    // The reply is stored: told as a failure, it would be sent once more.
+    // The reply is stored. After an error the front end would send it again.
     if let Err(error) = turn::note(&app.turns, &story, notes).await {
         tracing::warn!(%error, "the notes were not stored");
     }
@@ -356,9 +355,9 @@ async fn export(
 ) -> Result<Json<archive::Archive>, Problem> {
     let (chat, tenant) = (ChatId(chat), &caller.tenant);
     let mut archive = archive::export(app.store.as_ref(), tenant, &chat).await?;
-    let label = Label::read(app.store.as_ref(), tenant, &chat).await?;
-    label.name(&mut archive.chat);
-    label.show_all(&mut archive.nodes);
+    let metadata = ChatMetadata::read(app.store.as_ref(), tenant, &chat).await?;
+    metadata.name(&mut archive.chat);
+    metadata.show_all(&mut archive.nodes);
     Ok(Json(archive))
 }
 
@@ -420,7 +419,7 @@ async fn import(
         let read = read.map_err(|error| wrong(error.to_string()))?;
         let (chat, format) = (ChatId(id), read.format.as_str());
         let (store, now) = (app.store.as_ref(), app.clock.now());
-        let counts = import_chats(store, tenant, &chat, &[read], false, now).await?;
+        let counts = ChatImport { store, tenant, chat: &chat, now }.run(&[read], false).await?;
         (format, counts, chat)
     };
     let Tagged { tag, body } = chats::view(&app, tenant, &chat).await?;

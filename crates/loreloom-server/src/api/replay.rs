@@ -33,13 +33,12 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(cancel))
 }
 
-/// What to tell again.
+/// What to replay.
 #[derive(Debug, Deserialize, ToSchema)]
 struct ReplayBody {
     /// The chats; all without it.
     chats: Option<Vec<ChatId>>,
-    /// The lore to compare today's with. Without it the lore that each chat was told with is
-    /// compared with today's.
+    /// The lore to compare with today's. By default, the lore that each chat had.
     patch: Option<LorePatch>,
 }
 
@@ -59,8 +58,8 @@ impl RunView {
     }
 }
 
-/// Tells chats again beside everything else, and says which turns change. Events `run` tell
-/// how far it is.
+/// Replays chats in the background, and reports which turns change. Events `run` report the
+/// progress.
 #[utoipa::path(
     post, path = "/replay", tag = "replay", request_body = ReplayBody,
     responses((status = 202, body = RunView))

@@ -60,7 +60,7 @@ struct RoutesView {
     set: Routing,
     /// What works now.
     effective: EffectiveRoutes,
-    /// The features that are being taken up: an embedder is asked for all lore first.
+    /// The features that are being switched: an embedder embeds all lore first.
     pending: Vec<&'static str>,
     /// Why what was set here does not work.
     problems: Vec<String>,

@@ -1,9 +1,9 @@
 //! Versions of resources: `ETag`, `If-Match` and `If-None-Match`.
 //!
-//! A handler that knows the version of what it shows says so ([`Tagged`]); every other answer to
-//! a look is named by its bytes, in one place ([`not_modified`]). `If-Match` is heeded by the
-//! operations that declare it in the document of the API, and refused by all others
-//! ([`heeded`]): a guard that is not there must not be taken for one that holds.
+//! A handler that knows the version of what it shows returns it ([`Tagged`]). All other answers to
+//! `GET` get a hash of their bytes ([`not_modified`]). Operations that declare `If-Match` in the
+//! API document check it; all others refuse it ([`heeded`]), so that nobody relies on a check that
+//! does not exist.
 
 use std::sync::Arc;
 
@@ -34,8 +34,8 @@ pub(crate) struct Tagged<T> {
 }
 
 impl<T: Serialize> Tagged<T> {
-    /// An answer whose version is told by all of it, for what changes without a revision of
-    /// the desk, too: with the next start, for one.
+    /// An answer whose version is a hash of its content, for content that can change without a
+    /// revision of the documents.
     pub(crate) fn by_content(revision: u64, body: T) -> Self {
         let content = serde_json::to_vec(&body).unwrap_or_default();
         Self { tag: format!("{revision}-{}", named_by(&content)), body }

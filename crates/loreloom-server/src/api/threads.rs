@@ -24,7 +24,7 @@ pub(crate) enum SourceKind {
     Note,
 }
 
-/// How a thread stands at a turn.
+/// The state of a thread at a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ThreadState {
@@ -32,7 +32,7 @@ pub(crate) enum ThreadState {
     Fired,
     /// It fired before and is carried on.
     Carried,
-    /// It did not fire, but its text of an earlier turn still stands, for the prompt cache.
+    /// It did not fire, but its text of an earlier turn stays in the prompt, for the prompt cache.
     Lingering,
     /// It fired and there was no room for it.
     Cut,
@@ -49,7 +49,7 @@ pub(crate) struct Thread {
     pub(crate) book: Option<BookId>,
     /// What people call it.
     pub(crate) title: String,
-    /// How it stands.
+    /// Its state.
     pub(crate) state: ThreadState,
     /// The tokens of its text, or those it would have needed.
     pub(crate) tokens: Tokens,
@@ -114,7 +114,8 @@ fn cut(verdict: &Verdict, is_note: impl Fn(&EntryId) -> bool) -> Option<Thread> 
         Outcome::Stopped(
             Stop::Budget { needed, .. }
             | Stop::BudgetClosed { needed }
-            | Stop::OverBudget { needed, .. },
+            | Stop::OverBudget { needed, .. }
+            | Stop::NoRoom { needed },
         ) => *needed,
         Outcome::Stopped(Stop::MaxEntries { .. }) => Tokens::ZERO,
         Outcome::Activated { .. } | Outcome::Stopped(_) => return None,

@@ -76,12 +76,12 @@ struct PreviewBody {
     rules: Map<String, Value>,
     /// In place of `books`: the lore of this run of `POST /replay`.
     run: Option<u64>,
-    /// Decide it as the turn of this character: by character filters, the books that follow it
-    /// and what memory may tell it. What the front end itself wrote for the other stays.
+    /// Decide it as a turn of this character: with its character filters, its books, and what
+    /// memory lets it know. What the front end wrote for the other character stays.
     #[schema(min_length = 1)]
     speaker: Option<String>,
-    /// Changes of memory's slots (RFC 7396), as `set.memory` of the settings. With any, what
-    /// memory has is told anew from what is known of that path today.
+    /// Changes of memory's slots (RFC 7396), as `set.memory` of the settings. With any, memory is
+    /// injected again from what is known on that path today.
     #[serde(default)]
     #[schema(value_type = Object)]
     memory: Map<String, Value>,
@@ -109,8 +109,8 @@ struct PreviewView {
 struct AsSpeaker {
     /// The character.
     name: String,
-    /// Whether books were chosen by whom they follow. They stay as they were if those of the
-    /// turn's day are not today's: whom they followed is not kept.
+    /// Whether books were chosen by what they are attached to. If the books of the turn are not
+    /// today's, its own choice stays: old attachments are not stored.
     followed: bool,
     /// What memory keeps from the character: what it was away for or must not know.
     withheld: Vec<Withheld>,
@@ -258,7 +258,7 @@ fn slots(app: &App, changes: Map<String, Value>) -> Result<Option<MemorySettings
     if changes.is_empty() {
         return Ok(None);
     }
-    let slots: Result<SlotChanges, Problem> = read_value(Value::Object(changes));
+    let slots: Result<SlotChanges, Problem> = read_value(&Value::Object(changes));
     let slots = slots.and_then(|slots| checked_slots(&slots).map(|()| slots));
     let slots = slots.map_err(|problem| problem.inside("memory"))?;
     Ok(Some(slots.over(&app.settings.now().memory)))

@@ -12,7 +12,8 @@ use loreloom_core::{
     prompt::PromptMessage,
     replay::{TurnChange, TurnLine, compare},
     report::{
-        BudgetUse, KeptPlace, Outcome, Report, TurnFacts, Verdict, VerdictClass, Warning, words,
+        BudgetUse, KeptPlace, Outcome, Report, RoomUse, TurnFacts, Verdict, VerdictClass, Warning,
+        words,
     },
     units::{Timestamp, Tokens},
 };
@@ -78,6 +79,8 @@ struct TurnView {
     budgets: Vec<BudgetUse>,
     /// Things a person should know.
     warnings: Vec<Warning>,
+    /// How the prompt fits into the model's context, where something had to give way.
+    room: Option<RoomUse>,
     /// Verdicts by class, of all entries.
     counts: Counts,
     /// Whether deciding it again gives the same bytes; `None` if its books or circumstances
@@ -107,7 +110,7 @@ fn cast(path: &StoryPath, report: &Report) -> Vec<String> {
 struct Counts {
     /// How many fired.
     woven: usize,
-    /// How many did not fire, but still stand in the prompt.
+    /// How many did not fire, but are still in the prompt.
     lingering: usize,
     /// How many had no room.
     cut: usize,
@@ -166,6 +169,7 @@ async fn one(
         threads: threads(&looked.past.record, report, |id| is_note(&looked, id)),
         budgets: report.budgets.clone(),
         warnings: report.warnings.clone(),
+        room: report.room.clone(),
         counts: Counts::of(looked.verdicts()),
         reproduced: differences.as_ref().map(Vec::is_empty),
         differences: differences.iter().flatten().map(ToString::to_string).collect(),
@@ -249,7 +253,7 @@ struct VerdictRow {
     sentence: String,
     /// The tokens of its text, if it is in the prompt.
     tokens: Option<Tokens>,
-    /// Where its text stands for the sake of the prompt cache.
+    /// Where its text is kept for the prompt cache.
     stands: Option<KeptPlace>,
 }
 
@@ -366,9 +370,9 @@ struct Proof {
     chain: String,
     /// The smallest change with which it fires. The turn was run again with it, and it did.
     fix: Option<FixView>,
-    /// The text that stands in the prompt.
+    /// Its text in the prompt.
     text: Option<String>,
-    /// Where that text stands in the prompt.
+    /// The ranges of that text in the prompt.
     spans: Vec<ProofSpan>,
 }
 
@@ -381,7 +385,7 @@ struct FixView {
     words: Vec<String>,
 }
 
-/// Where a text stands.
+/// The range of a text.
 #[derive(Debug, Serialize, ToSchema)]
 struct ProofSpan {
     /// The message of the prompt, counted from 0.

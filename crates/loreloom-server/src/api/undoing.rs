@@ -35,7 +35,7 @@ pub(super) fn of_memory(write: &MemoryWriteId) -> String {
 
 /// What an undo names.
 enum UndoTarget {
-    Desk(u64),
+    Documents(u64),
     Chat(ChatId, WriteId),
     Memory(MemoryWriteId),
 }
@@ -44,7 +44,7 @@ impl UndoTarget {
     fn parse(undo: &str) -> Option<Self> {
         let (kind, rest) = undo.split_once('.')?;
         match kind {
-            "desk" => rest.parse().ok().map(Self::Desk),
+            "desk" => rest.parse().ok().map(Self::Documents),
             "memory" if !rest.is_empty() => Some(Self::Memory(MemoryWriteId(rest.to_owned()))),
             "chat" => {
                 let (version, chat) = rest.split_once('.')?;
@@ -86,7 +86,7 @@ async fn undo(
         UndoTarget::parse(&undo).ok_or_else(|| Problem::value("undo", rule, undo.as_str()))?;
     let now = app.clock.now();
     let undo = match write {
-        UndoTarget::Desk(revision) => {
+        UndoTarget::Documents(revision) => {
             if administers(&app, &caller, revision).await? {
                 caller.must_administer()?;
             }

@@ -310,9 +310,9 @@ fn setup(app: &App) -> Setup {
     }
 }
 
-/// Looks for mistakes in all lore: keys that never match, entries without keys or text, notes
-/// that shut themselves out. Administrators are also told of vaults that are not read as they
-/// should be, a selecting model that is missing, and what it asked for in vain.
+/// Looks for mistakes in all lore: keys that never match, entries without keys or text, notes that
+/// exclude themselves. Administrators also see vaults that cannot be read, a missing selecting
+/// model, and titles it asked for in vain.
 #[utoipa::path(get, path = "/lint", tag = "entries", responses((status = 200, body = LintView)))]
 async fn lint(State(app): State<App>, caller: Caller) -> Result<Json<LintView>, Problem> {
     app.sync.take_up().await?;

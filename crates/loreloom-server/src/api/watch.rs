@@ -38,7 +38,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 struct EventsParams {
     /// The last event seen, where a browser cannot send `Last-Event-ID`.
     after: Option<u64>,
-    /// Ends after so many seconds, for who asks now and then; without it, it never does.
+    /// Ends after this many seconds, for clients that poll. By default it never ends.
     #[param(minimum = 1, maximum = 600)]
     seconds: Option<u64>,
 }

@@ -6,7 +6,7 @@ use loreloom_core::{
     ids::{ChatId, PrefixHash},
     place::{Injection, Place},
     prompt::PromptMessage,
-    report::{BudgetUse, Warning},
+    report::{BudgetUse, RoomUse, Warning},
     state::StoryState,
     turn::{Speaker, StoryContext, TurnInput},
     units::Tokens,
@@ -29,10 +29,10 @@ use super::{
 };
 use crate::{
     app::App,
-    chat_metadata::Label,
+    chat_metadata::ChatMetadata,
     connections::ModelRoute,
     prompt_map::PromptMap,
-    turn::{self, Deadline, DecidedTurn, PlacedTurn, TurnStory, Turns, recall},
+    turn::{self, Deadline, DecidedTurn, PlacedTurn, QueueKey, TurnStory, Turns, recall},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -67,7 +67,7 @@ impl StoryMessage {
 struct WeaveBody {
     /// The chat; made if it is not there and `dry_run` is false.
     chat: String,
-    /// The node of the chat that the story is told from; where it is without it.
+    /// The node that the turn follows; the chat's tip by default.
     #[schema(value_type = Option<String>, pattern = "^[0-9a-f]{32}$")]
     tip: Option<PrefixHash>,
     /// What is said after that.
@@ -89,6 +89,8 @@ struct WeaveBody {
     /// The model's context size.
     #[schema(minimum = 1)]
     context: Option<u32>,
+    /// The longest reply, in tokens: so much of the context is kept free.
+    max_tokens: Option<u32>,
     /// The seed of all rolls.
     seed: Option<u64>,
     /// Decide, but store nothing. True without it.
@@ -106,7 +108,7 @@ fn yes() -> bool {
 struct PlacedSlot {
     /// Where they go.
     place: Place,
-    /// The role they are told in.
+    /// Their role.
     role: Role,
     /// The texts, one under the other.
     text: String,
@@ -131,6 +133,8 @@ struct WovenView {
     budgets: Vec<BudgetUse>,
     /// Things a person should know.
     warnings: Vec<Warning>,
+    /// How the prompt fits into the model's context, where something had to give way.
+    room: Option<RoomUse>,
     /// The prompt with the texts sewn in.
     prompt: PromptMap,
     /// The stored turn; none for a dry run.
@@ -162,6 +166,8 @@ async fn weave(
     let input = TurnInput {
         generation: body.generation,
         context: body.context.map_or(line.context, Tokens),
+        context_stated: body.context.is_some() || line.context_stated,
+        reply_tokens: Tokens(body.max_tokens.unwrap_or_default()),
         seed: body.seed.unwrap_or(live.defaults.seed),
         user: body.user.unwrap_or_else(|| live.defaults.user.clone()),
         speaker: body.character.map(Speaker::named).or_else(|| live.defaults.speaker.clone()),
@@ -195,7 +201,12 @@ async fn decided(
 ) -> Result<Box<DecidedTurn>, Problem> {
     let (turns, runtime) = (turns.clone(), tokio::runtime::Handle::current());
     let deciding = async move {
-        let deadline = Deadline::new(&turns.settings.now().weaving);
+        let chat = QueueKey::of(
+            &turns.tenant,
+            &http::HeaderMap::new(),
+            story.path.chat().as_str().as_bytes(),
+        );
+        let deadline = Deadline::new(&turns.settings.now().weaving, chat);
         let recall = recall::start(&turns, &story, &input, &line);
         let mut turn = turn::decide(&turns, story, input, line, &deadline).await;
         recall::finish(&turns, recall, &mut turn).await;
@@ -226,7 +237,7 @@ async fn told(app: &App, caller: &Caller, body: &WeaveBody) -> Result<Path, Prob
     if tip != PrefixHash::default() {
         nodes = app.store.path(&caller.tenant, &chat, tip).await?;
     }
-    Label::read(app.store.as_ref(), &caller.tenant, &chat).await?.show_all(&mut nodes);
+    ChatMetadata::read(app.store.as_ref(), &caller.tenant, &chat).await?.show_all(&mut nodes);
     let stored = nodes.into_iter().map(|node| node.message);
     let path = Path::of(chat, stored.chain(body.messages.iter().map(StoryMessage::message)));
     if path.items().is_empty() {
@@ -263,6 +274,7 @@ impl WovenView {
             threads: of_report(injections, report, is_note),
             budgets: report.budgets.clone(),
             warnings: report.warnings.clone(),
+            room: report.room.clone(),
             prompt: PromptMap::of(&sent.messages, &sent.spans, None, titles, counter),
             turn: None,
             undo: None,
@@ -270,7 +282,7 @@ impl WovenView {
     }
 }
 
-/// Texts that stand together, in the order they were decided in.
+/// Texts with the same place, in the order of the decision.
 fn slots(injections: &[Injection]) -> Vec<PlacedSlot> {
     let mut slots: Vec<PlacedSlot> = Vec::new();
     for injection in injections {

@@ -1,10 +1,9 @@
-//! Which entries say something else than some time ago.
+//! Which entries changed in a period.
 //!
-//! A book is compared with itself as it stood before its first revision of that time, and
-//! not from revision to revision: that takes one book from the store however often it was
-//! changed, and an entry that was put back as it was has not changed. Notes of vaults and
-//! books that were named at start are kept by whoever writes their files: nothing is known
-//! of when they changed.
+//! A book is compared with its version before the first revision of the period, not from revision
+//! to revision. So one book is read however often it changed, and an entry that was changed back
+//! does not count. Notes of vaults and books from the command line have no revisions, so it is not
+//! known when they changed.
 
 use loreloom_core::{
     book::Entry,
@@ -60,7 +59,7 @@ async fn before(
                 return Ok(books);
             }
             last = Some(revision.number);
-            // The newest come first, so what is noted last is what stood there at first.
+            // Newest first, so the last value seen is the oldest.
             for Changed { key, before, .. } in revision.changes {
                 let Some(id) = key.strip_prefix("book/") else { continue };
                 let version = before.as_ref().and_then(|shelved| shelved["version"].as_str());

@@ -8,7 +8,6 @@ use std::cmp::Ordering;
 use super::{CatalogFacts, FiresBy, Row, findings};
 use crate::stored_books::Maker;
 
-/// A filter.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Filter(Vec<(bool, Term)>);
 
@@ -74,7 +73,7 @@ impl Filter {
         self.0.iter().any(|(_, term)| matches!(term, Term::Lint(_)))
     }
 
-    /// Whether it asks which books entries stand in.
+    /// Whether it filters by book.
     pub(super) fn asks_for_books(&self) -> bool {
         self.0.iter().any(|(_, term)| matches!(term, Term::Book(_)))
     }

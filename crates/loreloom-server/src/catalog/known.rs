@@ -24,7 +24,7 @@ pub(crate) struct CatalogFacts {
     /// By how long ago, in milliseconds.
     pub(super) changed: FxHashMap<i64, FxHashSet<EntryId>>,
     pub(super) makers: FxHashMap<EntryId, Maker>,
-    /// The ids of all books that entries stand in, in small letters.
+    /// The ids of all books with entries, in lower case.
     pub(super) books: FxHashSet<String>,
 }
 

@@ -31,7 +31,7 @@ struct MakerStage {
     by: Option<Maker>,
 }
 
-/// Who made a version of a book, as the desk recorded it.
+/// Who made a version of a book, as the documents record it.
 pub(crate) fn maker(shelved: Option<&Value>) -> Option<Maker> {
     Maker::deserialize(&shelved?["by"]).ok()
 }

@@ -8,8 +8,7 @@ use utoipa::{
 
 use super::SettingsError;
 
-/// Where a model's server is. What is wrong with an address is told without it: it may hold a
-/// password.
+/// The address of a model's server. Errors do not show it: it may contain a password.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct ServerUrl(String);

@@ -1,4 +1,4 @@
-//! A graph as a picture: communities, and where each node stands.
+//! A graph as a picture: communities, and the position of each node.
 
 use std::collections::BTreeMap;
 
@@ -38,8 +38,7 @@ impl Graph {
         }
     }
 
-    /// Puts nodes where they stand in the picture: by their steps from the first one, or on
-    /// the map of all.
+    /// Places the nodes: by their distance from the focus, or on the map of all.
     pub(super) fn put_in_place(
         &mut self,
         shown: &[usize],

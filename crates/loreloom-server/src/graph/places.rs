@@ -1,18 +1,17 @@
-//! Where the nodes of a graph stand.
+//! Positions of the nodes of a graph.
 //!
-//! Every node has a home that follows from its id alone: around a focus on the ring of its
-//! distance, on the map of all within its community, whose own home follows from the id of
-//! its best tied node. Then each is drawn towards the mean of its neighbours, and what stands
-//! too close is pushed apart. A node keeps a fixed share of its home, so that the pull dies
-//! away with every step: the same graph has the same picture, and one node more moves those
-//! beside it and hardly any others. Ordinary springs would draw a finer picture, and another
-//! one after every change.
+//! Every node has a home that depends on ids alone: around a focus, on the ring of its distance;
+//! on the map, within its community, whose home depends on its best connected node. Then each node
+//! moves towards the mean of its neighbours, and nodes that are too close move apart. A node keeps
+//! a fixed share of its home, so the pull fades with every step: the same graph gives the same
+//! picture, and a new node moves only the nodes near it. Springs would draw a better picture, but
+//! a different one after every change.
 
 use loreloom_core::digest::Hasher;
 
 use super::communities::Tie;
 
-/// How far apart nodes stand, in units of the picture.
+/// The distance between nodes, in units of the picture.
 const APART: f64 = 60.0;
 /// How much of the way from its home to its neighbours a node goes.
 const PULL: f64 = 0.55;
@@ -59,7 +58,7 @@ pub(super) fn around(ids: &[&str], distances: &[usize], ties: &[Tie]) -> Vec<Poi
     for distance in distances {
         ring[*distance] += 1;
     }
-    // A ring has room for all that stand on it.
+    // A ring has room for all its nodes.
     let mut radii = vec![0.0];
     for (distance, count) in ring.iter().enumerate().skip(1) {
         let room = exact(*count) * APART / std::f64::consts::TAU;

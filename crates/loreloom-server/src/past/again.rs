@@ -142,8 +142,7 @@ impl std::fmt::Display for Difference {
 pub fn explained(
     past: &Revisited,
     input: &TurnInput,
-    library: &Library,
-    rules: &Rules,
+    (library, rules): (&Library, &Rules),
     counter: &dyn TokenCounter,
     entry: &EntryId,
 ) -> Option<Fix> {
@@ -173,7 +172,7 @@ pub fn as_stored(record: &TurnRecord) -> Decision {
 
 /// What memory gave to the turn is part of what it was given: it is taken as it was.
 fn recollect(woven: &mut Decision, record: &TurnRecord) {
-    // What notebooks hold is woven anew from the state; the author's note was told.
+    // Notebooks are injected again from the state; the author's note comes from the request.
     let is_given = |one: &&Injection| match &one.source {
         Provenance::Memory(slot) => !notebook::is_slot(slot),
         Provenance::AuthorsNote => true,
@@ -185,4 +184,5 @@ fn recollect(woven: &mut Decision, record: &TurnRecord) {
     woven.report.budgets.extend(budgets.cloned());
     // What was measured after sending belongs to the prompts of that day.
     woven.report.cache.clone_from(&record.report.cache);
+    woven.report.room.clone_from(&record.report.room);
 }

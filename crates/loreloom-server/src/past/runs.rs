@@ -4,7 +4,7 @@ use loreloom_core::{
     chat::{GenerationType, Message},
     ids::{ChatId, TenantId},
     library::{ActiveEntries, Attachment, Library, LibrarySource},
-    replay::{Loom, Replay, ReplayEvent, TurnLine, events},
+    replay::{Replay, ReplayEvent, ReplayLore, TurnLine, events},
     rules::Rules,
     tokens::TokenCounter,
     turn::TurnInput,
@@ -71,7 +71,7 @@ impl StoryRun {
             .collect()
     }
 
-    /// Runs the chat with the books it was told with.
+    /// Runs the chat with the books that each turn had.
     pub fn lines_as_told(
         &self,
         source: &LibrarySource,
@@ -116,8 +116,8 @@ impl StoryRun {
         events: impl Iterator<Item = ReplayEvent>,
     ) -> Vec<TurnLine> {
         let active = ActiveEntries::all(library, rules.world_info.strategy);
-        let loom = Loom { library, active: &active, rules, counter };
-        Replay::new(self.chat.clone(), loom).run(events)
+        let lore = ReplayLore { library, active: &active, rules, counter };
+        Replay::new(self.chat.clone(), lore).run(events)
     }
 }
 

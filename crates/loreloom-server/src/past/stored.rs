@@ -90,7 +90,7 @@ impl StoredChat {
     }
 }
 
-/// Who says a message, as people are told.
+/// The speaker of a message, for people.
 pub fn speaker(message: &Message) -> &str {
     message.name.as_deref().unwrap_or_else(|| message.role.as_str())
 }

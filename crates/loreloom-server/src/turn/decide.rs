@@ -54,6 +54,7 @@ pub(crate) async fn decide(
         turns.lore.count_turn();
     }
     let (lore, counter) = (turns.lore.current(), Arc::clone(&line.counter));
+    input.suspended_keys = lore.suspended_keys();
     let transcript = lore.transcript(&story.path, story.transcribed.take());
     if lore.has_vectors() {
         input.near = Box::pin(near(&lore, &transcript, deadline)).await;
@@ -69,6 +70,7 @@ pub(crate) async fn decide(
     }
     let turn = input.turn(&story.path, &transcript);
     let mut decision = lore.finish_turn(prepared, &turn, &story.state, counter.as_ref());
+    lore.suspend_slow_keys(&decision.report.warnings);
     let authors_note = story.context.note(user_messages(&story.path), counter.as_ref());
     decision.injections.extend(authors_note);
     Box::new(DecidedTurn { story, input, lore, transcript, decision, line })

@@ -1,5 +1,5 @@
-//! Text of the model that is no part of the story: wrappers of the prompt that it repeats, and
-//! notes that it makes for itself.
+//! Text of the model that does not belong to the story: repeated wrappers of the prompt, and the
+//! model's own notes.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -44,7 +44,7 @@ pub(super) fn mark(turns: &Turns, request: &mut Request) {
     let Body::Messages(messages) = &mut request.body else { return };
     for message in messages.iter_mut().filter(|message| message.role == Role::Assistant) {
         if let Cow::Owned(plain) = echoes.removed(&message.text) {
-            message.told = Some(plain.into());
+            message.story_text = Some(plain.into());
         }
     }
 }

@@ -12,12 +12,15 @@ mod hide_notes;
 mod notebook_writes;
 mod place;
 mod prompt_cache;
+mod queue;
 mod read;
 pub(crate) mod recall;
 mod recent_paths;
 mod recognise;
 mod recogniser;
 mod remember;
+mod repeated;
+mod room;
 mod send;
 mod store;
 mod story;
@@ -33,19 +36,21 @@ use tokio_util::task::TaskTracker;
 
 pub(crate) use self::{
     body::{model_of, with_model, without_own_field},
-    deadline::Deadline,
+    deadline::{Deadline, FAIL_OPEN_REASONS},
     decide::{DecidedTurn, decide},
     notebook_writes::note,
     place::PlacedTurn,
     prompt_cache::SentLog,
+    queue::QueueKey,
     recent_paths::RecentPaths,
     recogniser::Recogniser,
     remember::tell_memory,
+    repeated::RepeatedWarnings,
     store::commit,
     story::TurnStory,
 };
-pub use self::{choose::Choosing, prompt_cache::LorePlacement};
-use self::{place::PreparedRequest, store::TurnTimes};
+pub use self::{choose::Choosing, prompt_cache::LorePlacement, queue::TurnQueue};
+use self::{deadline::TurnError, place::PreparedRequest, store::TurnTimes};
 use crate::{
     announcements::Announcements,
     connection_service::ConnectionService,
@@ -100,7 +105,8 @@ impl std::ops::Deref for Turns {
 /// unchanged, so a generation never fails because of Loreloom.
 pub(crate) async fn run(turns: &Turns, request: ProxyRequest) -> Response {
     let (began, request) = (Instant::now(), Arc::new(request));
-    let deadline = Arc::new(Deadline::new(&turns.settings.now().weaving));
+    let chat = QueueKey::of(&turns.tenant, &request.parts.headers, &request.body);
+    let deadline = Arc::new(Deadline::new(&turns.settings.now().weaving, chat));
     let (own, asked, limit) = (turns.clone(), Arc::clone(&request), Arc::clone(&deadline));
     let prepared = deadline.limit(async move {
         let (mut body, line) = read::read(&own, &asked)?;
@@ -117,11 +123,15 @@ pub(crate) async fn run(turns: &Turns, request: ProxyRequest) -> Response {
     });
     let prepared = prepared.await;
     let weaving = began.elapsed();
-    turns.figures.metrics.weaving_took(weaving, prepared.is_err());
+    let failed = prepared.as_ref().err().map(TurnError::reason);
+    turns.figures.metrics.queue_took(deadline.queued());
+    turns.figures.metrics.weaving_took(weaving, failed);
+    // The slot is free while the model answers.
+    drop(deadline);
     let request = Arc::unwrap_or_clone(request);
     let prepared = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => return fail_open(turns, request, &error.to_string()).await,
+        Err(error) => return fail_open(turns, request, &error).await,
     };
 
     let (path, headers) = (request.path().to_owned(), send::response_headers(&prepared));
@@ -151,9 +161,12 @@ pub(crate) async fn run(turns: &Turns, request: ProxyRequest) -> Response {
 }
 
 /// Sends a request unchanged, with a header that says why it has no lore.
-async fn fail_open(turns: &Turns, request: ProxyRequest, reason: &str) -> Response {
-    tracing::warn!(%reason, "passed on without lore");
+async fn fail_open(turns: &Turns, request: ProxyRequest, error: &TurnError) -> Response {
+    let reason = error.to_string();
+    if let Some(times) = turns.figures.repeated.count(error.reason(), Instant::now()) {
+        tracing::warn!(%reason, times, "passed on without lore");
+    }
     let path = request.path().to_owned();
-    turns.announcements.notice(Happened::FailedOpen { path, reason: reason.to_owned() });
-    pass(&turns.announcements, request.without_own_field(), Some(reason)).await
+    turns.announcements.notice(Happened::FailedOpen { path, reason: reason.clone() });
+    pass(&turns.announcements, request.without_own_field(), Some(&reason)).await
 }

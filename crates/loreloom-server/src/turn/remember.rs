@@ -8,7 +8,6 @@ use loreloom_memory::service::{NewReply, Who};
 use super::Turns;
 use super::recent_paths::Track;
 
-/// A reply that is stored.
 pub(super) struct StoredReply {
     /// The story with the reply.
     pub(super) track: Arc<Track>,

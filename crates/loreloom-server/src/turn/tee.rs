@@ -20,7 +20,6 @@ use tokio::sync::oneshot;
 use super::{Turns, hide_notes::HiddenNotes, place::PlacedTurn};
 use crate::proxy::{StreamFraming, respond, respond_with};
 
-/// A reply that has ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct EndedReply {
     /// The reply; `None` if its upstream broke it off.
@@ -170,7 +169,7 @@ impl Tee {
                 self.complete(end, None);
                 return Err(UpstreamError::Unfinished);
             }
-            // A document that ends early is no part of a story either.
+            // A document that ends early does not belong to the story.
             Finished::Unfinished | Finished::Unread => {
                 tracing::warn!("a reply that cannot be read, or tells an error, is not stored");
             }
@@ -243,7 +242,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads what is there, and is over once that says so.
+    /// Reads until the data says that it is complete.
     #[derive(Default)]
     struct Heard(Vec<u8>);
 

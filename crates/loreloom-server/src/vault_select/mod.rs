@@ -44,7 +44,7 @@ pub struct AskRules {
     pub answer_tokens: u32,
     /// Messages it reads.
     pub depth: u32,
-    /// What stands for a note.
+    /// What the model reads of a note.
     pub summary: SummaryMode,
     /// The longest text for a note, in UTF-16 units.
     pub summary_length: usize,
@@ -55,7 +55,7 @@ pub struct AskRules {
     /// The largest share of the notes that a first choice by topic may leave out; without
     /// one, no such choice is asked for.
     pub narrow: Option<f64>,
-    /// What it is told about its work, instead of our own words.
+    /// The system prompt, instead of our own.
     pub system: Option<String>,
 }
 
@@ -135,7 +135,7 @@ impl Selector {
         Self { rules, breaker, unmet: Arc::default(), last: Mutex::default() }
     }
 
-    /// The same, with what is asked for in vain told elsewhere too.
+    /// The same, and titles that it asks for in vain are also reported elsewhere.
     #[must_use]
     pub fn telling(self, unmet: Arc<Unmet>) -> Self {
         Self { unmet, ..self }
@@ -365,7 +365,7 @@ fn without_reply(chat: &[String]) -> &[String] {
     }
 }
 
-/// Whether a line is the model's: the first mark in it says so, any other is part of its text.
+/// Whether a line is the model's. Only the first mark counts; others are part of the text.
 fn is_reply(line: &str) -> bool {
     let told = line.find(" (character): ");
     told.is_some_and(|told| line.find(" (user): ").is_none_or(|user| told < user))

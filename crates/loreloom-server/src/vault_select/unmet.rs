@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Titles that are counted; a model that makes up more is told about less.
+/// The most titles that are counted. A model that makes up more gets fewer reported.
 const MOST: usize = 200;
 /// The longest title that is kept, in characters.
 const LONGEST: usize = 120;

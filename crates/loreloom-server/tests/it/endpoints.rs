@@ -1,7 +1,13 @@
 //! Every endpoint that a front end may use, what survives on the way, and what does not
 //! pass.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc, Mutex,
+        mpsc::{self, Receiver, Sender},
+    },
+    time::Duration,
+};
 
 use loreloom_core::{
     book::{Book, Entry, Key},
@@ -13,7 +19,7 @@ use loreloom_ports::StoryStore as _;
 use loreloom_server::Weaving;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
+use tokio::{sync::Notify, task::JoinSet};
 
 use crate::harness::{Loreloom, Setup};
 
@@ -292,17 +298,29 @@ async fn a_background_question_of_no_chat_keeps_no_marker() {
     assert_eq!(sent["messages"][0]["content"], "Weather? Now.");
 }
 
-/// A tokenizer that takes its time for one text.
-struct Slow;
+/// A tokenizer that counts one text only after it is released.
+struct Held {
+    entered: Notify,
+    release: Mutex<Receiver<()>>,
+}
 
-impl TokenCounter for Slow {
+impl Held {
+    /// The tokenizer, and what releases it when it is dropped.
+    fn new() -> (Arc<Self>, Sender<()>) {
+        let (release, held) = mpsc::channel();
+        (Arc::new(Self { entered: Notify::new(), release: Mutex::new(held) }), release)
+    }
+}
+
+impl TokenCounter for Held {
     fn name(&self) -> &'static str {
-        "slow"
+        "held"
     }
 
     fn count(&self, text: &str) -> Tokens {
         if text.contains("cracked") {
-            std::thread::sleep(Duration::from_millis(1_500));
+            self.entered.notify_one();
+            let _released = self.release.lock().unwrap().recv();
         }
         Tokens(1)
     }
@@ -312,7 +330,9 @@ impl TokenCounter for Slow {
 async fn a_missed_deadline_passes_the_request_on_and_holds_up_no_other_chat() {
     let model = ModelServer::start(Script::new()).unwrap();
     let weaving = Weaving { deadline: Duration::from_millis(300), ..Weaving::default() };
-    let setup = Setup { counter: Arc::new(Slow), weaving, ..Setup::default() };
+    let (held, release) = Held::new();
+    let counter = Arc::clone(&held) as Arc<dyn TokenCounter>;
+    let setup = Setup { counter, weaving, ..Setup::default() };
     let loreloom = Loreloom::start(&model, setup).await;
     let client = reqwest::Client::new();
     let ask = |text: &str| {
@@ -327,13 +347,16 @@ async fn a_missed_deadline_passes_the_request_on_and_holds_up_no_other_chat() {
     let sent = model.received();
     let slow = sent.iter().find(|one| one.last_text() == "Ring the bell!").unwrap();
     assert_eq!(slow.json, json!({"messages": [{"role": "user", "content": "Ring the bell!"}]}));
+    drop(release);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_turn_after_quick_ones_passes_the_request_on_too_and_holds_up_no_other_chat() {
     let model = ModelServer::start(Script::new()).unwrap();
     let weaving = Weaving { deadline: Duration::from_millis(300), ..Weaving::default() };
-    let setup = Setup { counter: Arc::new(Slow), weaving, ..Setup::default() };
+    let (held, release) = Held::new();
+    let counter = Arc::clone(&held) as Arc<dyn TokenCounter>;
+    let setup = Setup { counter, weaving, ..Setup::default() };
     let loreloom = Loreloom::start(&model, setup).await;
     let client = reqwest::Client::new();
     let ask = |chat: &str, text: &str| {
@@ -347,10 +370,10 @@ async fn a_slow_turn_after_quick_ones_passes_the_request_on_too_and_holds_up_no_
     }
     let mut others = JoinSet::new();
     others.spawn(ask("c", "Ring the bell!"));
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    held.entered.notified().await;
     assert_eq!(ask("d", "Good evening.").await.headers()["x-loreloom-woven"], "0");
-    assert!(others.try_join_next().is_none(), "the slow turn is still being decided");
     let slow = others.join_next().await.unwrap().unwrap();
     assert_eq!(slow.headers()["x-loreloom-warning"], "the engine took longer than 300 ms");
     assert!(slow.headers().get("x-loreloom-woven").is_none());
+    drop(release);
 }

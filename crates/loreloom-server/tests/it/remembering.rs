@@ -10,7 +10,7 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_memory::service::{NewMemory, Options};
-use loreloom_ports::{Desk as _, Owner};
+use loreloom_ports::{DocumentStore as _, Owner};
 use loreloom_ports::{RecordKey, RecordKind};
 use loreloom_server::{Maker, StoredBooks};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
@@ -131,7 +131,7 @@ async fn books_of_the_bookcase_are_woven_while_the_server_runs() {
     let model = ModelServer::start(Script::new()).unwrap();
     let loreloom = Loreloom::start(&model, Setup::default()).await;
     let tenant = TenantId::local();
-    let case = StoredBooks { desk: loreloom.store.as_ref(), tenant: &tenant };
+    let case = StoredBooks { documents: loreloom.store.as_ref(), tenant: &tenant };
     let mut book = Book::new("sea", "Sea");
     let mut entry = Entry::new("sea/0");
     entry.activation.keys = vec![Key::parse("gull")];

@@ -8,7 +8,7 @@ use loreloom_core::{
     library::{Binding, Volume},
     units::Timestamp,
 };
-use loreloom_ports::{Change, Desk as _};
+use loreloom_ports::{Change, DocumentStore as _};
 use loreloom_server::{
     Access, Happened, KeyCabinet, Maker, Origins, Scope, ServerLimits, StoredBooks,
 };
@@ -26,9 +26,9 @@ const CHAT: &str = "/v1/chat/completions";
 
 async fn key(store: &InMemoryStore, tenant: &str, scopes: &[Scope]) -> String {
     let mut random = [0; 32];
-    random[0] = u8::try_from(KeyCabinet { desk: store }.list().await.unwrap().len()).unwrap();
+    random[0] = u8::try_from(KeyCabinet { documents: store }.list().await.unwrap().len()).unwrap();
     let scopes: BTreeSet<Scope> = scopes.iter().copied().collect();
-    let cabinet = KeyCabinet { desk: store };
+    let cabinet = KeyCabinet { documents: store };
     cabinet.add("test", &tenant.into(), scopes, random, Timestamp(1)).await.unwrap().0
 }
 
@@ -187,7 +187,7 @@ async fn a_revoked_key_is_refused_by_a_running_server() {
     loreloom.app.open().await.unwrap();
     let headers = [("x-loreloom-key", ours.as_str())];
     assert_eq!(send(&loreloom, CHAT, &headers, Some(&ask("a"))).await.status(), 200);
-    let cabinet = KeyCabinet { desk: store.as_ref() };
+    let cabinet = KeyCabinet { documents: store.as_ref() };
     let id = cabinet.list().await.unwrap()[0].id().to_owned();
     cabinet.revoke(&id, Timestamp(2)).await.unwrap();
     for _ in 0..100 {
@@ -207,7 +207,7 @@ async fn put_book(store: &InMemoryStore, tenant: &str, text: &str) {
     text.clone_into(&mut entry.content);
     book.entries.push(entry);
     let tenant = TenantId::from(tenant);
-    let case = StoredBooks { desk: store, tenant: &tenant };
+    let case = StoredBooks { documents: store, tenant: &tenant };
     let books = vec![(Volume::world_info(Arc::new(book)), vec![Binding::Everywhere])];
     case.put(books, Maker::Hand, None, Timestamp(1)).await.unwrap();
 }
@@ -358,7 +358,7 @@ async fn a_client_that_does_not_finish_its_head_is_let_go_and_so_are_too_many() 
         stream.write_all(b"GET /health HTTP/1.1\r\nhost: loc").await.unwrap();
         slow.push(stream);
     }
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    // Connections are accepted in order, so both places are taken.
     let mut third = TcpStream::connect(loreloom.address).await.unwrap();
     let mut answer = Vec::new();
     let _reset = third.read_to_end(&mut answer).await;

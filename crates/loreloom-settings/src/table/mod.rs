@@ -26,6 +26,7 @@ pub static SETTINGS: LazyLock<Vec<Setting>> = LazyLock::new(|| {
     [
         story::ROWS,
         story::WEAVING,
+        story::BUDGET,
         lore::ROWS,
         world_info::ROWS,
         cards::ROWS,
@@ -94,6 +95,7 @@ pub fn section_title(section: &str) -> &'static str {
     match section {
         "story" => "What requests do not say",
         "weaving" => "Whether and how lore goes into requests",
+        "budget" => "The budget over everything",
         "lore" => "All lore",
         "world_info" => "World Info",
         "cards" => "Card books",

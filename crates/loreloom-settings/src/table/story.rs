@@ -1,6 +1,6 @@
-//! Rows of `story` and `weaving`.
+//! Rows of `story`, `weaving` and `budget`.
 
-use crate::setting::{Setting, choice, switch, text, texts, whole};
+use crate::setting::{Setting, choice, number, switch, text, texts, whole};
 
 const U32: u64 = u32::MAX as u64;
 
@@ -25,9 +25,15 @@ pub(super) const WEAVING: &[Setting] = &[
         "weaving.deadline_ms",
         (1, 600_000),
         "ms",
-        "The longest that a request waits for its lore. Then it goes on without.",
+        "The longest that the engine works for a request. Then it goes on without lore.",
     )
     .flag("deadline"),
+    whole(
+        "weaving.queue_seconds",
+        (1, 600),
+        "s",
+        "The longest that a request waits for its turn behind others. Then it goes on without lore.",
+    ),
     choice(
         "weaving.placement",
         &["front-end", "stable"],
@@ -82,4 +88,30 @@ pub(super) const WEAVING: &[Setting] = &[
         "Slots of memory whose texts change with every turn.",
     )
     .after_restart(),
+];
+
+pub(super) const BUDGET: &[Setting] = &[
+    whole(
+        "budget.total_tokens",
+        (0, U32),
+        "tokens",
+        "The most tokens that lore and memory take together.",
+    )
+    .or_none(),
+    number(
+        "budget.total_percent",
+        (0.0, 100.0),
+        "%",
+        "The same as a share of the context. With both, the smaller one counts.",
+    )
+    .or_none(),
+    texts(
+        "budget.ranks",
+        "The sources, the most important first: `world_info`, `cards`, `vault`, `memory`. Others come last.",
+    ),
+    choice(
+        "budget.make_room",
+        &["history", "lore"],
+        "What gives way if the prompt would be longer than the context: the oldest messages, or lore and memory.",
+    ),
 ];

@@ -60,6 +60,7 @@ fn another(setting: &Setting) -> Value {
             _ => vec![json!("another text")],
         },
         ValueKind::Choice(words) => words.iter().map(|word| json!(word)).collect(),
+        ValueKind::Texts if setting.name == "budget.ranks" => vec![json!(["memory"])],
         ValueKind::Texts => vec![json!(["127.0.0.1"])],
         ValueKind::Data => vec![match setting.name {
             "lore.regex_scripts" => serde_json::from_str(

@@ -14,6 +14,7 @@ mod weaving;
 use loreloom_core::{
     dialects::{cards::CardRules, worldinfo::WorldInfoRules},
     regex_script::RegexScript,
+    room::RoomRules,
     rules::Rules,
     wrap::WrapFormat,
 };
@@ -53,6 +54,8 @@ pub struct Settings {
     pub memory: MemorySection,
     /// Whether and how lore goes into requests.
     pub weaving: WeavingSection,
+    /// The budget over everything.
+    pub budget: RoomRules,
     /// What requests do not say.
     pub story: StorySection,
     /// What connections do not say.
@@ -124,6 +127,7 @@ impl Settings {
             wrap: self.lore.wrap.clone(),
             vault: self.vault.using(),
             notebooks: self.notebooks.rules(),
+            budget: self.budget.clone(),
         }
     }
 
@@ -135,6 +139,7 @@ impl Settings {
         self.lore.wrap.clone_from(&rules.wrap);
         self.vault.set_using(&rules.vault);
         self.notebooks.set_rules(&rules.notebooks);
+        self.budget.clone_from(&rules.budget);
     }
 }
 

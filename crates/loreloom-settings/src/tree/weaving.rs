@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 pub struct WeavingSection {
     /// Whether at all.
     pub on: bool,
-    /// The longest that a request waits for its lore.
+    /// The longest that the engine works for a request.
     pub deadline_ms: u64,
+    /// The longest that a request waits for its turn to be decided.
+    pub queue_seconds: u64,
     /// Where lore goes.
     pub placement: PlacementMode,
     /// How the stable placement keeps texts in place.
@@ -32,7 +34,8 @@ impl Default for WeavingSection {
     fn default() -> Self {
         Self {
             on: true,
-            deadline_ms: 150,
+            deadline_ms: 2000,
+            queue_seconds: 30,
             placement: PlacementMode::default(),
             stable: StableSettings::default(),
         }

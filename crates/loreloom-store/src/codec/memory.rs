@@ -8,7 +8,6 @@ pub(crate) fn event_body(event: &NewMemoryEvent) -> Result<String, serde_json::E
     serde_json::to_string(event)
 }
 
-/// The event of a body.
 pub(crate) fn event_from(body: &str) -> Result<NewMemoryEvent, String> {
     from_json(body)
 }
@@ -18,7 +17,6 @@ pub(crate) fn job_body(body: &JobBody) -> Result<String, serde_json::Error> {
     serde_json::to_string(body)
 }
 
-/// The job of a body.
 pub(crate) fn job_from(body: &str) -> Result<JobBody, String> {
     from_json(body)
 }
@@ -55,7 +53,6 @@ pub(crate) fn vector_bytes(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// The vector in these bytes.
 pub(crate) fn vector_from(bytes: &[u8]) -> Result<Vector, String> {
     let (numbers, rest) = bytes.as_chunks::<4>();
     if !rest.is_empty() {

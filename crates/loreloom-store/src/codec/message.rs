@@ -57,7 +57,6 @@ pub(crate) fn generation_number(generation: GenerationType) -> i64 {
     }
 }
 
-/// The generation type of a number.
 pub(crate) fn generation_from(number: i64) -> Result<GenerationType, String> {
     match number {
         0 => Ok(GenerationType::Normal),

@@ -9,7 +9,6 @@ use rustc_hash::FxHashSet;
 
 use super::{BookManifest, StoredLibrary, piece_hash, unpack};
 
-/// Pieces in use.
 #[derive(Debug, Default)]
 pub(crate) struct PiecesInUse(FxHashSet<Digest>);
 

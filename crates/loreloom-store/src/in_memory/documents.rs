@@ -11,7 +11,7 @@ use loreloom_core::{
     ids::{BookVersion, TenantId},
     units::Timestamp,
 };
-use loreloom_ports::{Change, Changed, Desk, Item, Revision, StoreError};
+use loreloom_ports::{Change, Changed, DocumentStore, Item, Revision, StoreError};
 
 use super::InMemoryStore;
 use crate::{
@@ -66,7 +66,7 @@ impl InMemoryStore {
 }
 
 #[async_trait]
-impl Desk for InMemoryStore {
+impl DocumentStore for InMemoryStore {
     async fn revision(&self, tenant: &TenantId) -> Result<u64, StoreError> {
         Ok(self.documents().tenants.get(tenant).map_or(0, TenantDocuments::last))
     }

@@ -10,7 +10,7 @@ use loreloom_core::{
     ids::{BookVersion, TenantId},
     units::Timestamp,
 };
-use loreloom_ports::{Change, Changed, Desk, Item, Revision, StoreError};
+use loreloom_ports::{Change, Changed, DocumentStore, Item, Revision, StoreError};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ const READING: &str = "reading documents";
 const CHANGING: &str = "changing documents";
 
 #[async_trait]
-impl Desk for PostgresStore {
+impl DocumentStore for PostgresStore {
     async fn revision(&self, tenant: &TenantId) -> Result<u64, StoreError> {
         let client = client(&self.pool).await?;
         find_number(&client, document::REVISION, &[&tenant.as_str()]).await

@@ -195,7 +195,6 @@ impl<'client> ChatSnapshot<'client> {
         read().reading(|| self.part("a node"))
     }
 
-    /// All turns.
     pub(super) async fn turns(&self) -> Result<Vec<TurnSummary>, StoreError> {
         let doing = "listing turns";
         decode_all(&self.rows(doing, turn::LIST, &[]).await?, doing, turn::summary)
@@ -207,7 +206,6 @@ impl<'client> ChatSnapshot<'client> {
         decode_all(&self.rows(doing, write_log::LIST, &[]).await?, doing, write_log::record)
     }
 
-    /// One turn.
     pub(super) async fn turn(&self, turn: TurnId) -> Result<Option<TurnRecord>, StoreError> {
         let number = signed(turn.0);
         let what = || self.part(&format!("turn {number}"));

@@ -6,7 +6,7 @@ use loreloom_core::{
     ids::{BookVersion, TenantId},
     units::Timestamp,
 };
-use loreloom_ports::{Change, Changed, Desk, Item, Revision, StoreError};
+use loreloom_ports::{Change, Changed, DocumentStore, Item, Revision, StoreError};
 use rusqlite::{Connection, params};
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ const READING: &str = "reading documents";
 const CHANGING: &str = "changing documents";
 
 #[async_trait]
-impl Desk for SqliteStore {
+impl DocumentStore for SqliteStore {
     async fn revision(&self, tenant: &TenantId) -> Result<u64, StoreError> {
         let tenant = tenant.clone();
         self.pool.read(move |connection| last_revision(connection, &tenant)).await

@@ -93,7 +93,6 @@ impl<'connection> ChatSnapshot<'connection> {
         format!("{part} of chat `{}`", self.row.record.id)
     }
 
-    /// One turn.
     pub(super) fn turn(&self, turn: TurnId) -> Result<Option<TurnRecord>, StoreError> {
         let (tenant, chat) = self.key();
         let number = signed(turn.0);

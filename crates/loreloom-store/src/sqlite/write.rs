@@ -71,7 +71,6 @@ impl<'unit> ChatWriter<'unit> {
         Ok(Self { unit, tenant, row })
     }
 
-    /// Stores a drafted turn.
     pub(super) fn commit_turn(mut self, draft: TurnDraft) -> Result<DraftOutcome, StoreError> {
         let outcome = self.turn(draft)?;
         self.unit.commit().doing(DOING)?;
@@ -117,7 +116,6 @@ impl<'unit> ChatWriter<'unit> {
         self.commit(tip, LoggedWrite::new(WriteKind::Tip), now)
     }
 
-    /// Undoes a write.
     pub(super) fn undo(self, write: WriteId, now: Timestamp) -> Result<ChatRecord, StoreError> {
         let key = (self.tenant.as_str(), self.row.number);
         let log = query(&self.unit, DOING, write_log::LIST, key, |row| write_log::record(row))?;

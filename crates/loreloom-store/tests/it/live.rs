@@ -5,7 +5,7 @@ use loreloom_core::{
     chat::{GenerationType, Message, Path, Role},
     ids::TenantId,
     library::{ActiveEntries, Library},
-    replay::{Loom, Replay},
+    replay::{Replay, ReplayLore},
     rules::Profile,
     tokens::ByteEstimate,
     turn::{Speaker, TurnInput},
@@ -120,8 +120,9 @@ async fn a_story_told_live_is_the_story_replayed() {
     let rules = Profile::Loreloom.rules();
     let library = Library::under([std::sync::Arc::new(live::book())], &rules);
     let active = ActiveEntries::all(&library, rules.world_info.strategy);
-    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
-    let mut replay = Replay::new(live.chat.clone(), loom);
+    let lore =
+        ReplayLore { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
+    let mut replay = Replay::new(live.chat.clone(), lore);
     let mut path = Path::new(live.chat.clone());
     let mut fired = 0;
     for number in 0..120 {

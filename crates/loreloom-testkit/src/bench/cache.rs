@@ -22,7 +22,7 @@ use loreloom_core::{
     library::{ActiveEntries, Library},
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
-    replay::{Loom, Replay},
+    replay::{Replay, ReplayLore},
     rules::{Profile, Rules},
     tokens::{ByteEstimate, TokenCounter as _},
     turn::{TurnInput, VaultContext},
@@ -159,9 +159,13 @@ impl<'a> Tale<'a> {
     fn tell(&self, trial: &mut ModeTrial<'_>) -> Told {
         let rules = self.setting.rules();
         let active = ActiveEntries::all(&self.library, rules.world_info.strategy);
-        let loom =
-            Loom { library: &self.library, active: &active, rules: &rules, counter: &ByteEstimate };
-        let mut replay = Replay::new(ChatId::from("bench"), loom);
+        let lore = ReplayLore {
+            library: &self.library,
+            active: &active,
+            rules: &rules,
+            counter: &ByteEstimate,
+        };
+        let mut replay = Replay::new(ChatId::from("bench"), lore);
         let input = TurnInput {
             user: "Mira".to_owned(),
             context: Tokens(self.setting.context),
@@ -203,14 +207,13 @@ impl<'a> Tale<'a> {
         let fingerprint =
             fingerprint(prompt[..head].iter().map(|one| (one.role, one.content.as_str())));
         let length = MessageCount(u32::try_from(path.items().len()).unwrap_or(u32::MAX));
-        let scene = PlanInput { window: &window, head: fingerprint, length, marked: &[] };
+        let scene = PlanInput { window: &window, head: fingerprint, length, marked: &[], limit };
         let start = ThreadTime::now();
         let planned = cache_placement::plan(
             &scene,
             &injections,
             &sources,
             &told.ledger,
-            limit,
             &self.setting.stable(),
         );
         told.seconds += start.elapsed().as_secs_f64();
@@ -225,7 +228,6 @@ impl<'a> Tale<'a> {
             scene,
             injections: &injections,
             sources: &sources,
-            limit,
             assemble: &|texts, skip| woven(&prompt, head, skip, texts),
         });
     }

@@ -12,7 +12,7 @@ use loreloom_core::{
 };
 use loreloom_llm::embed::StaticEmbedder;
 use loreloom_memory::{
-    recall::{Passage, PassageIndex, Weights},
+    recall::{Passage, PassageIndex, PassageQuery, Weights},
     service::{MemoryServices, NewMemory, Options, Ports, TurnRequest, Who},
     text::QuarterEstimate,
 };
@@ -59,7 +59,7 @@ pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
         let mut next = questions.iter().cycle();
         let taken = median_micros(LIMIT, || {
             let question = next.next().map_or("", String::as_str);
-            index.search(question, &[], 10, &Weights::default(), Some(&embed))
+            index.search(PassageQuery::new(question, 10), &Weights::default(), Some(&embed))
         });
         let taken = taken / 1000.0;
         let figure = Figure::new(format!("one query over {turns} turns"), taken, "ms");

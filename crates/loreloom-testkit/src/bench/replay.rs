@@ -7,7 +7,7 @@ use loreloom_core::{
     chat::{Message, Role},
     ids::ChatId,
     library::{ActiveEntries, Library},
-    replay::{Loom, Replay, ReplayEvent, events},
+    replay::{Replay, ReplayEvent, ReplayLore, events},
     rules::Profile,
     tokens::ByteEstimate,
     turn::TurnInput,
@@ -33,9 +33,10 @@ pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     let library = Library::under([Arc::new(book)], &rules);
     let active = ActiveEntries::all(&library, rules.world_info.strategy);
     let story = story(&inputs);
-    let loom = Loom { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
+    let lore =
+        ReplayLore { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
     let start = ThreadTime::now();
-    let lines = Replay::new(ChatId::from("bench"), loom).run(story);
+    let lines = Replay::new(ChatId::from("bench"), lore).run(story);
     let seconds = start.elapsed().as_secs_f64();
     if lines.len() != TURNS {
         return Err(format!("{} turns instead of {TURNS}", lines.len()));

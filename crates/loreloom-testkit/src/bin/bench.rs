@@ -13,7 +13,6 @@ use loreloom_testkit::bench::{self, Figure, Part, Printer};
 const USAGE: &str =
     "usage: bench [NAME…] [--json], bench proxy [--only PART] [--growth N] [--peers PROGRAM]";
 
-/// What is asked for.
 #[derive(Default)]
 struct Asked {
     names: Vec<String>,

@@ -26,7 +26,6 @@ enum Framing {
     Lines,
 }
 
-/// Encodes a reply for a request.
 pub(super) fn encode(reply: &Reply, request: &Received) -> Body {
     let framing = framing(&request.path);
     let stream = request.wants_stream();

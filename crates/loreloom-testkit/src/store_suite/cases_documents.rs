@@ -30,67 +30,71 @@ fn changed(key: &str, before: Option<Value>, after: Option<Value>) -> Changed {
 
 /// Values are found by key, and the log has every change.
 pub async fn a_desk_keeps_values_and_every_change_of_them(opener: &dyn Opener) -> Checked {
-    let (desk, tenant) =
+    let (documents, tenant) =
         (opener.open().await?, tenant("a_desk_keeps_values_and_every_change_of_them"));
-    assert_eq!(desk.revision(&tenant).await?, 0);
-    assert_eq!(desk.items(&tenant, "").await?, []);
+    assert_eq!(documents.revision(&tenant).await?, 0);
+    assert_eq!(documents.items(&tenant, "").await?, []);
     let both = [put("book/b", json!({"x": [1.50, "\u{0}é"]})), put("book/a", json!(null))];
-    assert_eq!(desk.change(&tenant, &both, Some(0), Timestamp(5)).await?, 1);
+    assert_eq!(documents.change(&tenant, &both, Some(0), Timestamp(5)).await?, 1);
     let next = [take("book/b"), put("rules", json!(7)), put("book/a", json!(null))];
-    assert_eq!(desk.change(&tenant, &next, None, Timestamp(6)).await?, 2);
-    assert_eq!(desk.change(&tenant, &next, None, Timestamp(7)).await?, 2, "nothing to change");
-    drop(desk);
-    let desk = opener.open().await?;
-    assert_eq!(desk.revision(&tenant).await?, 2);
+    assert_eq!(documents.change(&tenant, &next, None, Timestamp(6)).await?, 2);
+    assert_eq!(documents.change(&tenant, &next, None, Timestamp(7)).await?, 2, "nothing to change");
+    drop(documents);
+    let documents = opener.open().await?;
+    assert_eq!(documents.revision(&tenant).await?, 2);
     let all = [item("book/a", json!(null), 1), item("rules", json!(7), 2)];
-    assert_eq!(desk.items(&tenant, "").await?, all);
-    assert_eq!(desk.items(&tenant, "book/").await?, all[..1]);
-    assert_eq!(desk.items(&tenant, "book%").await?, []);
-    let log = desk.revisions(&tenant, None, 10).await?;
+    assert_eq!(documents.items(&tenant, "").await?, all);
+    assert_eq!(documents.items(&tenant, "book/").await?, all[..1]);
+    assert_eq!(documents.items(&tenant, "book%").await?, []);
+    let log = documents.revisions(&tenant, None, 10).await?;
     let second = vec![
         changed("book/b", Some(json!({"x": [1.50, "\u{0}é"]})), None),
         changed("rules", None, Some(json!(7))),
     ];
     let second = Revision { number: 2, created: Timestamp(6), undoes: None, changes: second };
     assert_eq!((log.len(), &log[0]), (2, &second));
-    assert_eq!(desk.revisions(&tenant, None, 1).await?, log[..1]);
-    assert_eq!(desk.revisions(&tenant, Some(2), 10).await?, log[1..]);
+    assert_eq!(documents.revisions(&tenant, None, 1).await?, log[..1]);
+    assert_eq!(documents.revisions(&tenant, Some(2), 10).await?, log[1..]);
     Ok(())
 }
 
 /// Undo restores the previous values, and can itself be undone.
 pub async fn a_change_is_undone_and_the_undoing_too(opener: &dyn Opener) -> Checked {
-    let (desk, tenant) = (opener.open().await?, tenant("a_change_is_undone_and_the_undoing_too"));
-    desk.change(&tenant, &[put("a", json!(1)), put("b", json!(1))], None, Timestamp(1)).await?;
-    desk.change(&tenant, &[put("a", json!(2)), take("b")], None, Timestamp(2)).await?;
-    assert_eq!(desk.undo(&tenant, 2, Timestamp(3)).await?, 3);
+    let (documents, tenant) =
+        (opener.open().await?, tenant("a_change_is_undone_and_the_undoing_too"));
+    documents
+        .change(&tenant, &[put("a", json!(1)), put("b", json!(1))], None, Timestamp(1))
+        .await?;
+    documents.change(&tenant, &[put("a", json!(2)), take("b")], None, Timestamp(2)).await?;
+    assert_eq!(documents.undo(&tenant, 2, Timestamp(3)).await?, 3);
     let first = [item("a", json!(1), 3), item("b", json!(1), 3)];
-    assert_eq!(desk.items(&tenant, "").await?, first);
-    assert_eq!(desk.undo(&tenant, 3, Timestamp(4)).await?, 4);
-    assert_eq!(desk.items(&tenant, "").await?, [item("a", json!(2), 4)]);
+    assert_eq!(documents.items(&tenant, "").await?, first);
+    assert_eq!(documents.undo(&tenant, 3, Timestamp(4)).await?, 4);
+    assert_eq!(documents.items(&tenant, "").await?, [item("a", json!(2), 4)]);
     let undone: Vec<Option<u64>> =
-        desk.revisions(&tenant, None, 9).await?.iter().map(|one| one.undoes).collect();
+        documents.revisions(&tenant, None, 9).await?.iter().map(|one| one.undoes).collect();
     assert_eq!(undone, [Some(3), Some(2), None, None]);
-    let unknown = desk.undo(&tenant, 9, Timestamp(5)).await;
+    let unknown = documents.undo(&tenant, 9, Timestamp(5)).await;
     assert!(matches!(unknown, Err(StoreError::NoRevision { revision: 9 })), "{unknown:?}");
     Ok(())
 }
 
 /// Undo never loses later changes.
 pub async fn what_was_changed_again_is_not_undone(opener: &dyn Opener) -> Checked {
-    let (desk, tenant) = (opener.open().await?, tenant("what_was_changed_again_is_not_undone"));
+    let (documents, tenant) =
+        (opener.open().await?, tenant("what_was_changed_again_is_not_undone"));
     for value in 1..4 {
-        desk.change(&tenant, &[put("a", json!(value))], None, Timestamp(value)).await?;
+        documents.change(&tenant, &[put("a", json!(value))], None, Timestamp(value)).await?;
     }
-    let refused = desk.undo(&tenant, 2, Timestamp(9)).await;
+    let refused = documents.undo(&tenant, 2, Timestamp(9)).await;
     let Err(StoreError::ChangedSince { revision: 2, key, by: 3 }) = refused else {
         return Err(format!("{refused:?}").into());
     };
     assert_eq!(key, "a");
-    assert_eq!(desk.items(&tenant, "").await?, [item("a", json!(3), 3)]);
-    assert_eq!(desk.undo(&tenant, 3, Timestamp(10)).await?, 4);
-    assert_eq!(desk.undo(&tenant, 2, Timestamp(11)).await?, 5);
-    assert_eq!(desk.items(&tenant, "").await?, [item("a", json!(1), 5)]);
+    assert_eq!(documents.items(&tenant, "").await?, [item("a", json!(3), 3)]);
+    assert_eq!(documents.undo(&tenant, 3, Timestamp(10)).await?, 4);
+    assert_eq!(documents.undo(&tenant, 2, Timestamp(11)).await?, 5);
+    assert_eq!(documents.items(&tenant, "").await?, [item("a", json!(1), 5)]);
     Ok(())
 }
 
@@ -99,9 +103,9 @@ pub async fn one_of_two_who_saw_a_revision_wins(opener: &dyn Opener) -> Checked 
     let tenant = tenant("one_of_two_who_saw_a_revision_wins");
     let mut writers = tokio::task::JoinSet::new();
     for value in 0..6 {
-        let (desk, tenant) = (opener.open().await?, tenant.clone());
+        let (documents, tenant) = (opener.open().await?, tenant.clone());
         writers.spawn(async move {
-            desk.change(&tenant, &[put("a", json!(value))], Some(0), Timestamp(1)).await
+            documents.change(&tenant, &[put("a", json!(value))], Some(0), Timestamp(1)).await
         });
     }
     let mut won = 0;
@@ -118,36 +122,36 @@ pub async fn one_of_two_who_saw_a_revision_wins(opener: &dyn Opener) -> Checked 
 
 /// A book is found by the hash of its content.
 pub async fn books_are_kept_by_what_they_say(opener: &dyn Opener) -> Checked {
-    let (desk, tenant) = (opener.open().await?, tenant("books_are_kept_by_what_they_say"));
+    let (documents, tenant) = (opener.open().await?, tenant("books_are_kept_by_what_they_say"));
     let mut book = Book::new("b", "Bells");
     for at in 0..300 {
         let mut entry = Entry::new(format!("b/{at}"));
         entry.content = format!("Bell {at} is cracked. \u{0}");
         book.entries.push(entry);
     }
-    let first = desk.keep_book(&tenant, &book).await?;
-    assert_eq!(desk.keep_book(&tenant, &book).await?, first);
+    let first = documents.keep_book(&tenant, &book).await?;
+    assert_eq!(documents.keep_book(&tenant, &book).await?, first);
     let mut edited = book.clone();
     edited.entries[7].content.clear();
-    let second = desk.keep_book(&tenant, &edited).await?;
+    let second = documents.keep_book(&tenant, &edited).await?;
     assert_ne!(first, second);
-    drop(desk);
-    let desk = opener.open().await?;
-    assert_eq!(desk.book(&tenant, first).await?, Some(book));
-    assert_eq!(desk.book(&tenant, second).await?, Some(edited));
-    assert_eq!(desk.book(&tenant, loreloom_core::ids::BookVersion::default()).await?, None);
+    drop(documents);
+    let documents = opener.open().await?;
+    assert_eq!(documents.book(&tenant, first).await?, Some(book));
+    assert_eq!(documents.book(&tenant, second).await?, Some(edited));
+    assert_eq!(documents.book(&tenant, loreloom_core::ids::BookVersion::default()).await?, None);
     Ok(())
 }
 
 /// A tenant does not see documents of another.
 pub async fn desks_of_tenants_are_apart(opener: &dyn Opener) -> Checked {
-    let (desk, mine) = (opener.open().await?, tenant("desks_of_tenants_are_apart"));
+    let (documents, mine) = (opener.open().await?, tenant("desks_of_tenants_are_apart"));
     let other = TenantId::from("somebody else");
-    desk.change(&mine, &[put("a", json!(1))], None, Timestamp(1)).await?;
-    let kept = desk.keep_book(&mine, &Book::new("b", "B")).await?;
-    assert_eq!(desk.items(&other, "").await?, []);
-    assert_eq!(desk.revision(&other).await?, 0);
-    assert_eq!(desk.revisions(&other, None, 9).await?, []);
-    assert_eq!(desk.book(&other, kept).await?, None);
+    documents.change(&mine, &[put("a", json!(1))], None, Timestamp(1)).await?;
+    let kept = documents.keep_book(&mine, &Book::new("b", "B")).await?;
+    assert_eq!(documents.items(&other, "").await?, []);
+    assert_eq!(documents.revision(&other).await?, 0);
+    assert_eq!(documents.revisions(&other, None, 9).await?, []);
+    assert_eq!(documents.book(&other, kept).await?, None);
     Ok(())
 }

@@ -50,6 +50,9 @@ fn input(path: &Path) -> TurnInput {
     TurnInput {
         generation: GenerationType::Swipe,
         context: Tokens(4096),
+        context_stated: true,
+        reply_tokens: Tokens(300),
+        lore_room: Some(Tokens(900)),
         seed: 9,
         at: Some(Timestamp(1_700)),
         group: Some("Crew".to_owned()),
@@ -78,6 +81,7 @@ fn input(path: &Path) -> TurnInput {
         connection: Some("cloud".into()),
         model: Some("gpt-4o".to_owned()),
         arrangement: Some(Arrangement { before: 3, ..Arrangement::default() }),
+        suspended_keys: vec![r"/(a+)\1/".to_owned()],
         seams: Seams {
             inserted: vec![0],
             layout: Some(Layout::default()),

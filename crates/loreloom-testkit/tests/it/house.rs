@@ -199,3 +199,68 @@ fn only_a_whole_name_counts_as_defined() {
         assert_eq!(defines(source, "settle"), expected, "{source}");
     }
 }
+
+/// The most arguments of a function, besides `self`. More belong into a struct.
+const MOST_ARGUMENTS: usize = 5;
+
+/// The names of the functions of a source file, with how many arguments each has besides `self`.
+fn arguments(source: &str) -> Vec<(&str, usize)> {
+    let starts = source.match_indices("fn ").map(|(at, _)| &source[at + 3..]);
+    let named = starts.filter_map(|rest| {
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').filter(|end| *end > 0)?;
+        let (name, rest) = rest.split_at(end);
+        let open = if rest.starts_with('<') { rest.find(">(")? + 1 } else { 0 };
+        Some((name, rest[open..].strip_prefix('(')?))
+    });
+    let counted = named.map(|(name, rest)| {
+        let (mut depth, mut before) = (0, ' ');
+        let mut given = vec![String::new()];
+        for c in rest.chars() {
+            match c {
+                ')' if depth == 0 => break,
+                '(' | '[' | '{' | '<' => depth += 1,
+                ')' | ']' | '}' => depth -= 1,
+                '>' if before != '-' && before != '=' => depth -= 1,
+                ',' if depth == 0 => given.push(String::new()),
+                _ => (),
+            }
+            if let Some(last) = given.last_mut().filter(|_| c != ',' || depth > 0) {
+                last.push(c);
+            }
+            before = c;
+        }
+        let is_counted =
+            |one: &&String| !matches!(one.trim(), "" | "self" | "mut self" | "&self" | "&mut self");
+        (name, given.iter().filter(is_counted).count())
+    });
+    counted.collect()
+}
+
+#[test]
+fn no_function_has_more_than_five_arguments() -> Result<(), Failure> {
+    let root = root()?;
+    let mut found = Vec::new();
+    for path in files()?.into_iter().filter(|path| path.extension().is_some_and(|end| end == "rs"))
+    {
+        let file = path.strip_prefix(&root)?.display().to_string();
+        for (name, count) in arguments(&text(&path)?) {
+            if count > MOST_ARGUMENTS {
+                found.push(format!("{file}: `{name}` has {count}"));
+            }
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+    Ok(())
+}
+
+#[test]
+fn arguments_are_counted_without_self() {
+    for (source, expected) in [
+        ("fn none() {}", vec![("none", 0)]),
+        ("fn of<T: Fn(u8) -> u8>(self, a: T, (b, c): (u8, u8),) {}", vec![("of", 2)]),
+        ("pub async fn map(&mut self, a: BTreeMap<u8, u8>) -> u8", vec![("map", 1)]),
+        ("fn call(f: impl Fn(u8, u8) -> [u8; 2], b: &str)", vec![("call", 2)]),
+    ] {
+        assert_eq!(arguments(source), expected, "{source}");
+    }
+}

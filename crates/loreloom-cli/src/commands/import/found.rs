@@ -88,7 +88,7 @@ impl ImportSource {
         shown(&self.path)
     }
 
-    /// Reads the file and tells what it is.
+    /// Reads the file and recognises its format.
     pub(super) fn read(&self, reading: ReadingArguments) -> anyhow::Result<ImportKind> {
         let head = files::head(&self.path, 100)?;
         let is_container = is_container(&head);

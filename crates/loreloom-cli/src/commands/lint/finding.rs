@@ -52,7 +52,7 @@ impl Finding {
         Self { fixable, ..finding }
     }
 
-    /// A value that is not used as it stands.
+    /// A value that is not used as written.
     pub(super) fn of_odd(path: &str, odd: &OddValue) -> Self {
         let OddValue { field, rule, found } = odd;
         let message = format!("`{field}` {rule}, found `{found}`");

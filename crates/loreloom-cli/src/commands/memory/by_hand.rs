@@ -11,7 +11,7 @@ use loreloom_ports::Owner;
 use loreloom_ports::RecordKey;
 use serde_json::{Map, Value, json};
 
-use super::{Desk, OwnerArguments, list::kind_named};
+use super::{MemoryContext, OwnerArguments, list::kind_named};
 
 /// Note something. Without a chat it holds on every path.
 #[derive(Debug, Args)]
@@ -32,16 +32,20 @@ pub(super) struct Add {
 }
 
 impl Add {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let owner = self.owner.get(desk).await?;
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let owner = self.owner.get(context).await?;
         let new = NewMemory {
             kind: kind_named(&self.kind)?,
             content: self.text,
             importance: self.importance,
             receipts: Vec::new(),
         };
-        let (key, write) = desk.service.edits.add(&desk.tenant, &owner, new).await?;
-        desk.wrote(out, &format!("added {}", key.id), &write)
+        let (key, write) = context.service.edits.add(&context.tenant, &owner, new).await?;
+        context.wrote(out, &format!("added {}", key.id), &write)
     }
 }
 
@@ -64,15 +68,19 @@ pub(super) struct Edit {
 }
 
 impl Edit {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
         let mut changed = fields(&self.fields)?;
         if let Some(text) = self.text {
             changed.insert("content".to_owned(), json!(text));
         }
         anyhow::ensure!(!changed.is_empty(), "say what to change: `--text` or `--set`");
-        let owner = self.owner.get(desk).await?;
-        let write = desk.service.edits.edit(&desk.tenant, &owner, &self.id, changed).await?;
-        desk.wrote(out, "changed", &write)
+        let owner = self.owner.get(context).await?;
+        let write = context.service.edits.edit(&context.tenant, &owner, &self.id, changed).await?;
+        context.wrote(out, "changed", &write)
     }
 }
 
@@ -95,17 +103,21 @@ pub(super) struct Pin {
 }
 
 impl Pin {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let owner = self.owner.get(desk).await?;
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let owner = self.owner.get(context).await?;
         let write = match (&self.to, &owner) {
             (Some(to), Owner::Chat(chat)) => {
                 let to = Owner::Character(to.as_str().into());
-                let (service, pinned) = (&desk.service, !self.off);
-                service.edits.pin_thread(&desk.tenant, chat, &to, &self.id, pinned).await?
+                let (service, pinned) = (&context.service, !self.off);
+                service.edits.pin_thread(&context.tenant, chat, &to, &self.id, pinned).await?
             }
-            _ => desk.service.edits.pin(&desk.tenant, &owner, &self.id, !self.off).await?,
+            _ => context.service.edits.pin(&context.tenant, &owner, &self.id, !self.off).await?,
         };
-        desk.wrote(out, if self.off { "unpinned" } else { "pinned" }, &write)
+        context.wrote(out, if self.off { "unpinned" } else { "pinned" }, &write)
     }
 }
 
@@ -127,14 +139,18 @@ pub(super) struct Put {
 }
 
 impl Put {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
         let kind = serde_json::from_value(json!(self.kind))
             .with_context(|| format!("there is no record `{}`", self.kind))?;
         let key = RecordKey::new(kind, self.id);
-        let owner = self.owner.get(desk).await?;
+        let owner = self.owner.get(context).await?;
         let fields = fields(&self.fields)?;
-        let write = desk.service.edits.put(&desk.tenant, &owner, key, fields).await?;
-        desk.wrote(out, "noted", &write)
+        let write = context.service.edits.put(&context.tenant, &owner, key, fields).await?;
+        context.wrote(out, "noted", &write)
     }
 }
 
@@ -152,11 +168,17 @@ pub(super) struct MergeEntities {
 }
 
 impl MergeEntities {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let (owner, service) = (self.owner.get(desk).await?, &desk.service);
-        let write =
-            service.edits.merge_entities(&desk.tenant, &owner, &self.source, &self.target).await?;
-        desk.wrote(out, "merged", &write)
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let (owner, service) = (self.owner.get(context).await?, &context.service);
+        let write = service
+            .edits
+            .merge_entities(&context.tenant, &owner, &self.source, &self.target)
+            .await?;
+        context.wrote(out, "merged", &write)
     }
 }
 
@@ -184,10 +206,14 @@ pub(super) struct Retire {
 }
 
 impl Retire {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let owner = self.owner.get(desk).await?;
-        let write = desk.service.edits.retire(&desk.tenant, &owner, &self.id).await?;
-        desk.wrote(out, "retired", &write)
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let owner = self.owner.get(context).await?;
+        let write = context.service.edits.retire(&context.tenant, &owner, &self.id).await?;
+        context.wrote(out, "retired", &write)
     }
 }
 
@@ -202,10 +228,14 @@ pub(super) struct Restore {
 }
 
 impl Restore {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let owner = self.owner.get(desk).await?;
-        let write = desk.service.edits.restore(&desk.tenant, &owner, &self.id).await?;
-        desk.wrote(out, "restored", &write)
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let owner = self.owner.get(context).await?;
+        let write = context.service.edits.restore(&context.tenant, &owner, &self.id).await?;
+        context.wrote(out, "restored", &write)
     }
 }
 
@@ -225,11 +255,15 @@ pub(super) struct Merge {
 }
 
 impl Merge {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let owner = self.owner.get(desk).await?;
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let owner = self.owner.get(context).await?;
         let (key, write) =
-            desk.service.edits.merge(&desk.tenant, &owner, &self.ids, &self.text).await?;
-        desk.wrote(out, &format!("merged into {}", key.id), &write)
+            context.service.edits.merge(&context.tenant, &owner, &self.ids, &self.text).await?;
+        context.wrote(out, &format!("merged into {}", key.id), &write)
     }
 }
 
@@ -241,9 +275,13 @@ pub(super) struct Undo {
 }
 
 impl Undo {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let write = desk.service.edits.undo(&desk.tenant, &MemoryWriteId(self.write)).await?;
-        desk.wrote(out, "undone", &write)
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let write = context.service.edits.undo(&context.tenant, &MemoryWriteId(self.write)).await?;
+        context.wrote(out, "undone", &write)
     }
 }
 
@@ -264,23 +302,27 @@ pub(super) struct Forget {
 }
 
 impl Forget {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
         let owner = |name: String| Owner::Character(name.into());
         let write = match (self.chat.map(ChatId::from), self.character) {
             (Some(chat), _) => {
-                desk.must_know(&chat).await?;
+                context.must_know(&chat).await?;
                 match self.and_character.map(owner) {
                     Some(owner) => {
-                        desk.service.edits.fresh_start(&desk.tenant, &chat, &owner).await?
+                        context.service.edits.fresh_start(&context.tenant, &chat, &owner).await?
                     }
-                    None => desk.service.edits.forget_chat(&desk.tenant, &chat).await?,
+                    None => context.service.edits.forget_chat(&context.tenant, &chat).await?,
                 }
             }
             (None, Some(name)) => {
-                desk.service.edits.forget_character(&desk.tenant, &owner(name)).await?
+                context.service.edits.forget_character(&context.tenant, &owner(name)).await?
             }
             (None, None) => anyhow::bail!("name a chat, or a character with `--character`"),
         };
-        desk.wrote(out, "forgotten", &write)
+        context.wrote(out, "forgotten", &write)
     }
 }

@@ -8,7 +8,7 @@ use loreloom_core::ids::ChatId;
 use loreloom_memory::service::{ExchangeError, Imported, pinned_groups};
 use serde_json::Value;
 
-use super::Desk;
+use super::MemoryContext;
 use crate::files;
 
 /// Write everything that is remembered as JSON.
@@ -19,8 +19,12 @@ pub(super) struct Export {
 }
 
 impl Export {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let archive = desk.service.exchange.export(&desk.tenant).await?;
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let archive = context.service.exchange.export(&context.tenant).await?;
         let text = serde_json::to_string_pretty(&archive)?;
         match self.file {
             Some(file) => files::write(&file, text.as_bytes()),
@@ -46,19 +50,24 @@ pub(super) struct Import {
 }
 
 impl Import {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
         let bytes = files::read(&self.file)?;
         let value = first_value(&bytes).with_context(|| format!("`{}`", self.file.display()))?;
         let chat = self.chat.map(ChatId::from);
         if let Some(chat) = &chat {
-            desk.must_know(chat).await?;
+            context.must_know(chat).await?;
         }
         if let (Some(group), Some(chat)) = (&self.group, &chat) {
-            let new = desk.service.exchange.import_group(&desk.tenant, &value, group, chat).await?;
+            let new =
+                context.service.exchange.import_group(&context.tenant, &value, group, chat).await?;
             return Ok(writeln!(out, "{chat}: {}", told(new.is_some()))?);
         }
         let groups = pinned_groups(&value);
-        match desk.service.exchange.import_any(&desk.tenant, value, chat.as_ref()).await {
+        match context.service.exchange.import_any(&context.tenant, value, chat.as_ref()).await {
             Err(ExchangeError::NoChat) => {
                 anyhow::bail!("say which chat these data go to with `--chat CHAT`")
             }

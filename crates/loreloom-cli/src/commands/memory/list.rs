@@ -10,8 +10,8 @@ use loreloom_ports::Owner;
 use loreloom_ports::{RecordKey, RecordKind, Records};
 use serde_json::{Map, Value, json};
 
-use super::{Desk, OwnerArguments};
-use crate::{moment, stored::excerpt};
+use super::{MemoryContext, OwnerArguments};
+use crate::{dates, stored::excerpt};
 
 /// List who remembers, or what somebody remembers.
 #[derive(Debug, Args)]
@@ -25,18 +25,24 @@ pub(super) struct List {
 }
 
 impl List {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let Some(owner) = self.owner.named(desk).await? else { return owners(desk, out).await };
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let Some(owner) = self.owner.named(context).await? else {
+            return owners(context, out).await;
+        };
         let records = if self.all {
-            desk.service.views.records(&desk.tenant, &owner).await?
+            context.service.views.records(&context.tenant, &owner).await?
         } else {
-            told(desk, &owner).await?
+            told(context, &owner).await?
         };
         let shown = records.iter().filter(|(key, fields)| {
             !matches!(key.kind, RecordKind::Marks) && (self.all || is_active(fields))
         });
         let shown: Vec<(&RecordKey, &Map<String, Value>)> = shown.collect();
-        if desk.json {
+        if context.json {
             let list: Vec<Value> = shown.iter().map(|(key, fields)| line(key, fields)).collect();
             return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&list)?)?);
         }
@@ -50,9 +56,9 @@ impl List {
     }
 }
 
-async fn owners(desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-    let owners = desk.store.owners(&desk.tenant).await?;
-    if desk.json {
+async fn owners(context: &MemoryContext, out: &mut dyn Write) -> anyhow::Result<()> {
+    let owners = context.store.owners(&context.tenant).await?;
+    if context.json {
         let list: Vec<Value> = owners
             .iter()
             .map(|(owner, last)| json!({ "kind": owner.kind(), "id": owner.id(), "events": last }))
@@ -66,13 +72,13 @@ async fn owners(desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What holds where all chats stand now.
-async fn told(desk: &Desk, owner: &Owner) -> anyhow::Result<Records> {
-    let events = desk.store.events(&desk.tenant, owner, 0).await?;
+/// What is true on the current paths of all chats.
+async fn told(context: &MemoryContext, owner: &Owner) -> anyhow::Result<Records> {
+    let events = context.store.events(&context.tenant, owner, 0).await?;
     let mut told = std::collections::HashMap::<ChatId, Vec<_>>::new();
     for chat in events.iter().filter_map(|event| event.chat.clone()) {
         if let std::collections::hash_map::Entry::Vacant(entry) = told.entry(chat.clone()) {
-            let path = desk.path(&chat).await.unwrap_or_default();
+            let path = context.path(&chat).await.unwrap_or_default();
             entry.insert(path.into_iter().map(|item| item.id).collect());
         }
     }
@@ -106,16 +112,20 @@ pub(super) struct Show {
 }
 
 impl Show {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let owner = self.owner.get(desk).await?;
-        let events = desk.store.events(&desk.tenant, &owner, 0).await?;
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let owner = self.owner.get(context).await?;
+        let events = context.store.events(&context.tenant, &owner, 0).await?;
         let is_it = |key: &RecordKey| key.id.starts_with(&self.id);
         let found: Vec<_> =
             events.iter().filter(|event| event.event.record.as_ref().is_some_and(is_it)).collect();
         anyhow::ensure!(!found.is_empty(), "{owner} has no record `{}`", self.id);
-        let records = desk.service.views.records(&desk.tenant, &owner).await?;
+        let records = context.service.views.records(&context.tenant, &owner).await?;
         let now = records.iter().find(|(key, _)| is_it(key)).map(|(key, fields)| line(key, fields));
-        if desk.json {
+        if context.json {
             let whole = json!({ "record": now, "events": found });
             return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&whole)?)?);
         }
@@ -126,7 +136,7 @@ impl Show {
             let change = serde_json::to_string(&event.event.change)?;
             let kind = serde_json::to_value(event.event.kind)?;
             let kind = kind.as_str().unwrap_or_default().to_owned();
-            let (at, write) = (moment::shown(event.at), &event.write);
+            let (at, write) = (dates::shown(event.at), &event.write);
             writeln!(out, "{at}  {kind:<10}  {write}  {}", excerpt(&change, 80))?;
         }
         Ok(())
@@ -142,21 +152,25 @@ pub(super) struct Writes {
 }
 
 impl Writes {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let writes = desk.store.memory_writes(&desk.tenant, self.most).await?;
-        if desk.json {
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let writes = context.store.memory_writes(&context.tenant, self.most).await?;
+        if context.json {
             return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&writes)?)?);
         }
         for write in writes {
             let owners: Vec<String> = write.owners.iter().map(ToString::to_string).collect();
-            let at = moment::shown(write.at);
+            let at = dates::shown(write.at);
             writeln!(out, "{at}  {}  {}  {}", write.id, write.note, owners.join(", "))?;
         }
         Ok(())
     }
 }
 
-/// The only record kind that a name may stand for.
+/// The record kind with this name, if there is only one.
 pub(super) fn kind_named(name: &str) -> anyhow::Result<loreloom_memory::record::MemoryKind> {
     serde_json::from_value(json!(name)).with_context(|| format!("there is no kind `{name}`"))
 }

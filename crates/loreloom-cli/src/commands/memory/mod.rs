@@ -100,43 +100,43 @@ impl Memory {
             let store = self.store.under(&config).open().await?;
             let stored = stored_settings(store.as_ref(), &TenantId::local()).await?;
             let options = started.with(&stored)?.memory.options();
-            let desk = Desk::new(store, self.json, options);
+            let context = MemoryContext::new(store, self.json, options);
             match self.deed {
-                MemoryCommand::List(list) => list.run(&desk, out).await,
-                MemoryCommand::Show(show) => show.run(&desk, out).await,
-                MemoryCommand::Writes(writes) => writes.run(&desk, out).await,
-                MemoryCommand::Add(add) => add.run(&desk, out).await,
-                MemoryCommand::Edit(edit) => edit.run(&desk, out).await,
-                MemoryCommand::Put(put) => put.run(&desk, out).await,
-                MemoryCommand::MergeEntities(merge) => merge.run(&desk, out).await,
-                MemoryCommand::Pin(pin) => pin.run(&desk, out).await,
-                MemoryCommand::Retire(retire) => retire.run(&desk, out).await,
-                MemoryCommand::Restore(restore) => restore.run(&desk, out).await,
-                MemoryCommand::Merge(merge) => merge.run(&desk, out).await,
-                MemoryCommand::Undo(undo) => undo.run(&desk, out).await,
-                MemoryCommand::Forget(forget) => forget.run(&desk, out).await,
-                MemoryCommand::Export(export) => export.run(&desk, out).await,
-                MemoryCommand::Import(import) => import.run(&desk, out).await,
-                MemoryCommand::Search(search) => search.run(&desk, out).await,
-                MemoryCommand::Timeline(timeline) => timeline.run(&desk, out).await,
-                MemoryCommand::Recap(recap) => recap.run(&desk, out).await,
-                MemoryCommand::CatchUp(catch_up) => catch_up.run(&desk, out).await,
-                MemoryCommand::Scratch(scratch) => scratch.run(&desk, out).await,
-                MemoryCommand::Now(now) => now.run(&desk, out).await,
+                MemoryCommand::List(list) => list.run(&context, out).await,
+                MemoryCommand::Show(show) => show.run(&context, out).await,
+                MemoryCommand::Writes(writes) => writes.run(&context, out).await,
+                MemoryCommand::Add(add) => add.run(&context, out).await,
+                MemoryCommand::Edit(edit) => edit.run(&context, out).await,
+                MemoryCommand::Put(put) => put.run(&context, out).await,
+                MemoryCommand::MergeEntities(merge) => merge.run(&context, out).await,
+                MemoryCommand::Pin(pin) => pin.run(&context, out).await,
+                MemoryCommand::Retire(retire) => retire.run(&context, out).await,
+                MemoryCommand::Restore(restore) => restore.run(&context, out).await,
+                MemoryCommand::Merge(merge) => merge.run(&context, out).await,
+                MemoryCommand::Undo(undo) => undo.run(&context, out).await,
+                MemoryCommand::Forget(forget) => forget.run(&context, out).await,
+                MemoryCommand::Export(export) => export.run(&context, out).await,
+                MemoryCommand::Import(import) => import.run(&context, out).await,
+                MemoryCommand::Search(search) => search.run(&context, out).await,
+                MemoryCommand::Timeline(timeline) => timeline.run(&context, out).await,
+                MemoryCommand::Recap(recap) => recap.run(&context, out).await,
+                MemoryCommand::CatchUp(catch_up) => catch_up.run(&context, out).await,
+                MemoryCommand::Scratch(scratch) => scratch.run(&context, out).await,
+                MemoryCommand::Now(now) => now.run(&context, out).await,
             }
         })
     }
 }
 
 /// What a command works with.
-pub(super) struct Desk {
+pub(super) struct MemoryContext {
     pub(super) store: Arc<dyn Store>,
     pub(super) service: MemoryServices,
     pub(super) tenant: TenantId,
     pub(super) json: bool,
 }
 
-impl Desk {
+impl MemoryContext {
     pub(super) fn new(store: Arc<dyn Store>, json: bool, options: Options) -> Self {
         let ports = Ports { embedder: None, ..serve_memory::ports(&store) };
         let service = MemoryServices::new(&ports, options);
@@ -197,9 +197,9 @@ pub(super) struct OwnerArguments {
 
 impl OwnerArguments {
     /// The owner, if one was named.
-    pub(super) async fn named(&self, desk: &Desk) -> anyhow::Result<Option<Owner>> {
+    pub(super) async fn named(&self, context: &MemoryContext) -> anyhow::Result<Option<Owner>> {
         if let Some(chat) = &self.chat {
-            desk.must_know(&chat.as_str().into()).await?;
+            context.must_know(&chat.as_str().into()).await?;
         }
         let chat = self.chat.as_deref().map(|id| Owner::Chat(id.into()));
         let character = self.character.as_deref().map(|id| Owner::Character(id.into()));
@@ -208,7 +208,7 @@ impl OwnerArguments {
     }
 
     /// The owner, which must be named.
-    pub(super) async fn get(&self, desk: &Desk) -> anyhow::Result<Owner> {
-        self.named(desk).await?.context("say whose memory: `--chat`, `--character` or `--world`")
+    pub(super) async fn get(&self, context: &MemoryContext) -> anyhow::Result<Owner> {
+        self.named(context).await?.context("say whose memory: `--chat`, `--character` or `--world`")
     }
 }

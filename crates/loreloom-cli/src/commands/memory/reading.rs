@@ -14,7 +14,7 @@ use loreloom_ports::Outcome;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::Desk;
+use super::MemoryContext;
 use crate::{model::ModelArguments, stored::excerpt};
 
 /// Find passages of a chat, and memories, by what they say. No model is asked.
@@ -41,9 +41,13 @@ pub(super) struct Search {
 }
 
 impl Search {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
         let chat = ChatId::from(self.chat.as_str());
-        let path = desk.path(&chat).await?;
+        let path = context.path(&chat).await?;
         let who = Who::named(self.character.as_deref().unwrap_or_default());
         anyhow::ensure!(
             (0.0..=1.0).contains(&self.min),
@@ -51,8 +55,9 @@ impl Search {
             self.min
         );
         let asked = SearchQuery { text: &self.text, most: self.most, least: self.min };
-        let found = desk.service.search.search(&desk.tenant, &chat, &path, &who, asked).await?;
-        if desk.json {
+        let found =
+            context.service.search.search(&context.tenant, &chat, &path, &who, asked).await?;
+        if context.json {
             let passages: Vec<Value> = found
                 .passages
                 .iter()
@@ -87,11 +92,11 @@ pub(super) struct Recap {
     /// The chat
     chat: String,
 
-    /// How many of the newest messages it is told from
+    /// How many of the newest messages it is made from
     #[arg(long, default_value_t = 40)]
     messages: usize,
 
-    /// Only if nobody has told it for some hours (setting `recap_threshold_hours`)
+    /// Only if nobody has written for some hours (setting `recap_threshold_hours`)
     #[arg(long)]
     if_away: bool,
 
@@ -100,18 +105,25 @@ pub(super) struct Recap {
 }
 
 impl Recap {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
         let chat = ChatId::from(self.chat.as_str());
-        desk.path(&chat).await?;
-        let away = desk.service.recaps.away(&desk.tenant, &chat).await?;
+        context.path(&chat).await?;
+        let away = context.service.recaps.away(&context.tenant, &chat).await?;
         if self.if_away && away.is_none() {
             return Ok(());
         }
         let model = self.model.open()?;
-        let told =
-            desk.service.recaps.recap(&desk.tenant, &chat, self.messages, model.as_ref()).await?;
+        let told = context
+            .service
+            .recaps
+            .recap(&context.tenant, &chat, self.messages, model.as_ref())
+            .await?;
         let told = told.context("the model had nothing to tell")?;
-        if desk.json {
+        if context.json {
             return Ok(writeln!(out, "{}", json!({ "recap": told, "away_hours": away }))?);
         }
         Ok(writeln!(out, "{told}")?)
@@ -134,20 +146,26 @@ pub(super) struct CatchUp {
 }
 
 impl CatchUp {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
         let options =
-            Options { model: Some(self.model.used()), ..Options::clone(&desk.service.options) };
-        let desk = Desk::new(desk.store.clone(), desk.json, options);
+            Options { model: Some(self.model.used()), ..Options::clone(&context.service.options) };
+        let context = MemoryContext::new(context.store.clone(), context.json, options);
         let chat = ChatId::from(self.chat.as_str());
-        desk.path(&chat).await?;
+        context.path(&chat).await?;
         let speakers = [Who::named(&self.character)];
-        let job = desk.service.planner.catch_up(&desk.tenant, &chat, &speakers).await?;
+        let job = context.service.planner.catch_up(&context.tenant, &chat, &speakers).await?;
         let job = job.context("no model is set")?;
         let model = self.model.open()?;
         let backend = Backend { model: model.as_ref(), embedder: Some(StaticEmbedder::embedded()) };
         let (_stop, mut stop) = watch::channel(false);
         let worker = format!("cli-{}", std::process::id());
-        while let Some(ran) = desk.service.worker.run_next_job(&worker, backend, &mut stop).await? {
+        while let Some(ran) =
+            context.service.worker.run_next_job(&worker, backend, &mut stop).await?
+        {
             if ran.job != job {
                 continue;
             }

@@ -11,7 +11,7 @@ use loreloom_memory::{
 };
 use serde_json::json;
 
-use super::Desk;
+use super::MemoryContext;
 use crate::model::ModelArguments;
 
 /// What to do with a read-only session.
@@ -19,7 +19,7 @@ use crate::model::ModelArguments;
 enum Step {
     /// Begin one: nothing is remembered until it ends
     Begin,
-    /// End it and read what was told
+    /// End it and extract memories from it
     Keep,
     /// End it and go back to where it began
     Drop,
@@ -46,28 +46,32 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
-        let (tenant, chat) = (&desk.tenant, ChatId::from(self.chat.as_str()));
-        let path = desk.path(&chat).await?;
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let (tenant, chat) = (&context.tenant, ChatId::from(self.chat.as_str()));
+        let path = context.path(&chat).await?;
         match self.step {
             Step::Begin => {
-                desk.service.read_only.begin(tenant, &chat, &path).await?;
+                context.service.read_only.begin(tenant, &chat, &path).await?;
                 writeln!(out, "{chat}: nothing is remembered from here on")?;
             }
             Step::Keep => {
                 let model = Some(self.model.used());
-                let options = Options { model, ..Options::clone(&desk.service.options) };
-                let desk = Desk::new(desk.store.clone(), desk.json, options);
+                let options = Options { model, ..Options::clone(&context.service.options) };
+                let context = MemoryContext::new(context.store.clone(), context.json, options);
                 let speakers = [Who::named(self.character.as_deref().unwrap_or_default())];
-                desk.service.read_only.keep(tenant, &chat, &speakers).await?;
+                context.service.read_only.keep(tenant, &chat, &speakers).await?;
                 writeln!(out, "{chat}: a job reads what was told; see `loreloom jobs`")?;
             }
             Step::Drop => {
-                desk.service.read_only.discard(tenant, &chat).await?;
+                context.service.read_only.discard(tenant, &chat).await?;
                 writeln!(out, "{chat}: the story is where the session began")?;
             }
             Step::Show => {
-                let open = desk.service.read_only.current(tenant, &chat).await?.is_some();
+                let open = context.service.read_only.current(tenant, &chat).await?.is_some();
                 writeln!(out, "{chat}: {}", if open { "open" } else { "none" })?;
             }
         }
@@ -120,10 +124,14 @@ pub(super) struct Now {
 }
 
 impl Now {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
         let options =
-            Options { model: Some(self.model.used()), ..Options::clone(&desk.service.options) };
-        let desk = Desk::new(desk.store.clone(), desk.json, options);
+            Options { model: Some(self.model.used()), ..Options::clone(&context.service.options) };
+        let context = MemoryContext::new(context.store.clone(), context.json, options);
         let demand = match self.what {
             SessionCommand::Summary => Demand::Summary,
             SessionCommand::Canon => Demand::Canon,
@@ -140,8 +148,9 @@ impl Now {
         let embedder = StaticEmbedder::embedded();
         let backend = Backend { model: model.as_ref(), embedder: Some(&embedder) };
         let (chat, who) = (ChatId::from(self.chat.as_str()), Who::named(&self.character));
-        let done = desk.service.demands.run(&desk.tenant, &chat, &who, demand, backend).await?;
-        if desk.json {
+        let done =
+            context.service.demands.run(&context.tenant, &chat, &who, demand, backend).await?;
+        if context.json {
             let whole = json!({ "write": done.write, "contradictions": done.contradictions });
             return Ok(writeln!(out, "{whole}")?);
         }
@@ -149,7 +158,7 @@ impl Now {
             writeln!(out, "contradiction: {found}")?;
         }
         match done.write {
-            Some(write) => desk.wrote(out, "done", &write),
+            Some(write) => context.wrote(out, "done", &write),
             None => Ok(writeln!(out, "nothing changed")?),
         }
     }

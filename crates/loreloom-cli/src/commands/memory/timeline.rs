@@ -7,8 +7,8 @@ use clap::Args;
 use loreloom_core::{ids::ChatId, units::Timestamp};
 use loreloom_memory::service::Who;
 
-use super::Desk;
-use crate::{moment, stored::excerpt};
+use super::MemoryContext;
+use crate::{dates, stored::excerpt};
 
 /// Tell what is remembered of a person, place or thing, oldest first.
 #[derive(Debug, Args)]
@@ -26,14 +26,21 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    pub(super) async fn run(self, desk: &Desk, out: &mut dyn Write) -> anyhow::Result<()> {
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
         let chat = ChatId::from(self.chat.as_str());
-        let path = desk.path(&chat).await?;
+        let path = context.path(&chat).await?;
         let who = self.character.as_deref().map(Who::named).unwrap_or_default();
-        let told =
-            desk.service.search.timeline(&desk.tenant, &chat, &path, &who, &self.name).await?;
+        let told = context
+            .service
+            .search
+            .timeline(&context.tenant, &chat, &path, &who, &self.name)
+            .await?;
         let told = told.with_context(|| format!("nothing is remembered of `{}`", self.name))?;
-        if desk.json {
+        if context.json {
             return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&told)?)?);
         }
         let others = told.aliases.join(", ");
@@ -41,7 +48,7 @@ impl Timeline {
         writeln!(out, "{}, {}{others}", told.name, told.kind.as_str())?;
         for one in &told.moments {
             let mark = if one.holds { ' ' } else { '-' };
-            let at = one.ts.map_or_else(|| "-".to_owned(), |at| moment::shown(Timestamp(at)));
+            let at = one.ts.map_or_else(|| "-".to_owned(), |at| dates::shown(Timestamp(at)));
             let message = one.message.map_or_else(String::new, |number| format!("#{number}"));
             writeln!(out, "{mark} {at:<20} {message:<7} {}", excerpt(&one.text, 90))?;
         }

@@ -9,7 +9,7 @@ use loreloom_core::{
     rules::Rules,
 };
 use loreloom_formats::diff::as_versions_of;
-use loreloom_ports::{Desk, history::travel::Revisited};
+use loreloom_ports::{DocumentStore, history::travel::Revisited};
 use loreloom_server::StoredBooks;
 use loreloom_settings::Changes;
 
@@ -21,7 +21,7 @@ pub(super) struct TodaysBooks {
     pub(super) attachments: Vec<Attachment>,
 }
 
-/// A book of today. What is not told is as it was that day.
+/// A book of today. Missing fields are unchanged.
 struct TodaysLore {
     book: Arc<Book>,
     dialect: Option<Dialect>,
@@ -34,13 +34,13 @@ impl TodaysBooks {
     /// read as `--dialect` says and active everywhere.
     pub(super) async fn find(
         lore: &LoreArguments,
-        desk: &dyn Desk,
+        documents: &dyn DocumentStore,
         past: &Revisited,
         kept: Option<&LibrarySource>,
     ) -> anyhow::Result<Self> {
         let named = lore.books()?;
         let (now, rules) = if named.is_empty() {
-            standing(lore, desk, past).await?
+            standing(lore, documents, past).await?
         } else {
             let now =
                 named.into_iter().map(|book| TodaysLore { book, dialect: None, scopes: None });
@@ -80,11 +80,11 @@ impl TodaysBooks {
 /// The books of the bookcase, with why each would be active.
 async fn standing(
     lore: &LoreArguments,
-    desk: &dyn Desk,
+    documents: &dyn DocumentStore,
     past: &Revisited,
 ) -> anyhow::Result<(Vec<TodaysLore>, Rules)> {
     let tenant = TenantId::local();
-    let case = StoredBooks { desk, tenant: &tenant };
+    let case = StoredBooks { documents, tenant: &tenant };
     let contents = case.contents().await?;
     anyhow::ensure!(
         !contents.books.is_empty(),

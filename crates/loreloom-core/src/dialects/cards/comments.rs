@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use crate::macros;
 
-/// A text without some of its macros, and where its bytes stood before.
+/// A text without some of its macros, and the old positions of its bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cuts(Vec<(usize, usize)>);
 

@@ -74,7 +74,6 @@ impl CardEntry {
         Self { copy: Some(copy), ..self }
     }
 
-    /// What it is a copy of.
     pub(super) fn copy(&self) -> Option<CopyOf> {
         self.copy
     }

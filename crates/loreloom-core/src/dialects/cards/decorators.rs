@@ -407,7 +407,7 @@ fn count(argument: &str) -> Option<u32> {
     argument.parse().ok()
 }
 
-/// A whole number; what is below 0 stands at the very end, as 0 does.
+/// A whole number; below 0 counts as 0, the very end.
 fn depth(argument: &str) -> Option<u32> {
     let depth: i64 = argument.parse().ok()?;
     Some(u32::try_from(depth.max(0)).unwrap_or(u32::MAX))

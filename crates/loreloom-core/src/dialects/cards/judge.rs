@@ -77,7 +77,6 @@ impl<'a> CardScan<'a> {
         }
     }
 
-    /// What an entry is a copy of.
     pub(super) fn copy(&self, ix: EntryIx) -> Option<CopyOf> {
         self.scanner.input.library.compiled(ix).card.as_ref()?.copy()
     }

@@ -1,7 +1,7 @@
 //! How the keys of card books match.
 //!
-//! Unlike World Info's, a bad pattern is no plain text: it never matches, and the report
-//! says so. In keys of several whole words a blank stands for any run of blanks.
+//! Unlike in World Info, a bad pattern is not plain text: it never matches, and the report names
+//! it. In keys of several whole words a blank matches any run of blanks.
 
 use std::sync::Arc;
 
@@ -123,7 +123,7 @@ fn probe(key: &str, mode: KeyMode, form: KeyForm) -> Result<Probe, BadPattern> {
     Ok(Probe::Text { literal: literal.into(), word: mode.whole_words })
 }
 
-/// The parts of `/pattern/flags`. Any letters may be flags; whether they are is told later.
+/// The parts of `/pattern/flags`. Any letters may be flags; they are checked later.
 fn slashed(key: &str) -> Option<(&str, &str)> {
     let rest = key.strip_prefix('/')?;
     let mut escaped = false;

@@ -17,6 +17,7 @@ use crate::{
     library::EntryIx,
     place::Place,
     report::{Outcome, Stop, Warning},
+    scan::Steps,
     state::StoryState,
     turn::{Instruments, TranscriptMessage},
     units::{Depth, Tokens},
@@ -103,13 +104,14 @@ impl CardScan<'_> {
                 self.scanner.timing.state.write(&writes);
             }
         }
+        let steps = Steps::default();
         for CardPiece { ix, cause, text, tokens, .. } in active {
             let terms = self.terms(ix);
             let place = if text.is_empty() { None } else { self.place_of(terms) };
             if let Some(place) = &place {
                 let text: Arc<str> = text.into();
                 let (scripts, macros) = (&rules.regex_scripts, &self.scanner.macros);
-                let sent = rewrite(&text, place.depth(), scripts, macros);
+                let sent = rewrite(&text, place.depth(), scripts, macros, &steps);
                 let same = Arc::ptr_eq(&sent, &text);
                 let tokens = if same { tokens } else { self.scanner.counter.count(&sent) };
                 if !sent.is_empty() {

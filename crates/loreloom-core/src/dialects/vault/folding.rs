@@ -61,7 +61,7 @@ impl TextFolding {
         if text.is_ascii() {
             return true;
         }
-        // The Slavonic variants are longer than the letters they stand for, the others are not.
+        // The Slavonic variants are longer than their base letters, the others are not.
         let is_longer = |letter: char| ('\u{1c80}'..='\u{1c88}').contains(&letter);
         let moved = self.join_variants && text.contains(is_longer);
         !moved && (!self.compose || is_nfc_quick(text.chars()) == IsNormalized::Yes)

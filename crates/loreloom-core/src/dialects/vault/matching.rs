@@ -156,7 +156,7 @@ impl<'a> NoteMatcher<'a> {
             }
             self.roll(ix)?;
         }
-        match self.resting(ix) {
+        match self.cooldown_left(ix) {
             Some(left) => Err(Stop::Resting { left }),
             None => Ok(Some(key)),
         }
@@ -167,13 +167,13 @@ impl<'a> NoteMatcher<'a> {
         ChanceRule::VAULT.roll(vault.note(ix).probability, vault.id(ix), self.dice)
     }
 
-    fn resting(&self, ix: EntryIx) -> Option<u32> {
+    fn cooldown_left(&self, ix: EntryIx) -> Option<u32> {
         self.turn.state.cooldown.get(self.turn.vault.id(ix)).copied().filter(|left| *left > 0)
     }
 
     /// Whether a note that still asks for a pause is in one.
     fn pauses(&self, ix: EntryIx) -> bool {
-        self.resting(ix).is_some() && self.turn.vault.note(ix).cooldown.is_some()
+        self.cooldown_left(ix).is_some() && self.turn.vault.note(ix).cooldown.is_some()
     }
 
     /// The notes with a title: all of them, since other notes name titles, not vaults.
@@ -271,8 +271,8 @@ impl<'a> NoteMatcher<'a> {
             && vault.note(ix).warmup.is_none_or(enough)
     }
 
-    /// What is found in the texts of notes, joined by line ends and cut at the limit. Whole
-    /// texts are looked at once per vault; only the one that is cut is looked at anew.
+    /// Hits in the texts of notes, joined by line ends and cut at the limit. Whole texts are
+    /// scanned once per vault; only the one that is cut is scanned again.
     fn look_into(&self, sources: &[EntryIx]) -> Findings {
         let vault = self.turn.vault;
         let mut findings = Findings::default();
@@ -306,7 +306,7 @@ impl<'a> NoteMatcher<'a> {
         let found = search.query(&text, rules.most, rules.min_score);
         self.fuzzy.candidates = found.len();
         for one in found {
-            if self.has(one.ix) || self.resting(one.ix).is_some() {
+            if self.has(one.ix) || self.cooldown_left(one.ix).is_some() {
                 continue;
             }
             if self.is_too_rare(one.ix) || self.roll(one.ix).is_err() {

@@ -50,4 +50,16 @@ pub use self::{
     windows::{VaultCache, VaultStage},
 };
 // A vault's notes and their selection are modules of their own; callers use both with it.
-pub use crate::{note_selection::*, vault_notes::*};
+pub use crate::{
+    note_selection::{
+        Cluster, Confidence, Manifest, ManifestStyle, ManifestWords, NoteChoice, Occasion,
+        SummaryMode, answer_schema, closest_title, cluster, cluster_manifest, manifest, normalise,
+        normalise_strictly, parse_reply, parse_truncated, question, similar_title,
+    },
+    vault_notes::{
+        Conflict, DEEPEST, FieldDefinition, FieldKind, Gating, Issue, IssueKind, NOT_IMPLEMENTED,
+        Note, NoteKind, NotePosition, NoteSeat, NoteSource, Operator, ROUND_TRIP, Refine,
+        Relations, Selecting, Setup, Severity, changes, depth_of, duplicates, hash_of, inspect,
+        inspect_setup, inspect_use, join,
+    },
+};

@@ -9,7 +9,7 @@ use crate::{library::EntryIx, report::Stop, scan::PatternId};
 const FARTHEST: u32 = 200;
 
 /// The rule that kept out each of these notes, which nothing touched in the turn. Looks further
-/// back than the turn did, to tell a near miss from a miss.
+/// back than the turn did, to find near misses.
 pub fn judge_untouched(turn: VaultTurn<'_>, open: &[EntryIx], cache: &mut VaultCache) -> Vec<Stop> {
     let VaultTurn { vault, rules, .. } = turn;
     let length = u32::try_from(turn.lines.len()).unwrap_or(u32::MAX);

@@ -20,7 +20,6 @@ pub struct Search {
     notes: Vec<EntryIx>,
 }
 
-/// A note in the index.
 #[derive(Clone, Debug)]
 struct IndexedNote {
     doc: DocId,

@@ -10,7 +10,7 @@ use crate::book::{Entry, OriginalId};
 
 /// The fingerprint of an entry of the book called `world`.
 pub fn fingerprint(entry: &Entry, world: &str, decorated: &Decorated<'_>) -> u64 {
-    // An entry that never was JSON is told apart by our own form of it.
+    // An entry that was never JSON is identified by our own form of it.
     let mut stored = stored(entry).unwrap_or_else(|| match serde_json::to_value(entry) {
         Ok(Value::Object(map)) => map,
         Ok(_) | Err(_) => Map::new(),

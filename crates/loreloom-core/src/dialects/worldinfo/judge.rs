@@ -42,7 +42,6 @@ pub(super) fn keys_of(library: &Library, ix: EntryIx) -> EntryKeys<'_> {
 }
 
 impl WorldInfoScan<'_> {
-    /// Judges the entry at a rank.
     pub(super) fn judge(&mut self, rank: u32) -> Result<EntryCandidate, Stop> {
         let EngineInput { library, active, turn, .. } = self.scanner.input;
         let ix = active.at(rank);

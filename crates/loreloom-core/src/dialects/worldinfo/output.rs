@@ -20,6 +20,7 @@ use crate::{
     place::Place,
     regex_script::RegexScript,
     report::Outcome,
+    scan::Steps,
     sort::stable_by,
     turn::Instruments,
 };
@@ -80,6 +81,7 @@ pub fn place<'scan>(
 ) -> Vec<PlacedEntry<'scan>> {
     let library = input.library;
     let (scripts, macros) = (&input.rules.regex_scripts, input.turn.macros());
+    let steps = Steps::default();
     let mut walk: Vec<&Activated> = activated.iter().collect();
     stable_by(&mut walk, |a, b| {
         let order = |one: &Activated| one.entry(library).placement.order;
@@ -90,7 +92,7 @@ pub fn place<'scan>(
         let Some((place, role)) = seat_of(one.entry(library), library.book(one.ix)) else {
             continue;
         };
-        let text = rewrite(one.text(library), place.depth(), scripts, &macros);
+        let text = rewrite(one.text(library), place.depth(), scripts, &macros, &steps);
         if !text.is_empty() {
             let text = match &one.wrapping {
                 Some(wrapping) => wrapping.wrap(&text).into(),
@@ -124,6 +126,7 @@ pub(crate) fn sent_text(
     ix: EntryIx,
     scripts: &[RegexScript],
     macros: &MacroValues<'_>,
+    steps: &Steps,
 ) -> Arc<str> {
     let compiled = library.compiled(ix);
     let text = if compiled.dynamic {
@@ -132,7 +135,7 @@ pub(crate) fn sent_text(
         Arc::clone(&compiled.body)
     };
     match seat_of(library.entry(ix), library.book(ix)) {
-        Some((place, _)) => rewrite(&text, place.depth(), scripts, macros),
+        Some((place, _)) => rewrite(&text, place.depth(), scripts, macros, steps),
         None => text,
     }
 }

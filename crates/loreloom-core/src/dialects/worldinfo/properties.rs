@@ -173,7 +173,6 @@ fn woven_with(
     turns
 }
 
-/// The verdicts of all entries but one.
 fn but(woven: &Decision, entry: &str) -> Vec<Verdict> {
     woven
         .report

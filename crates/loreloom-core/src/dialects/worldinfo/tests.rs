@@ -10,7 +10,7 @@ use crate::{
     ids::{ChatId, EntryId},
     library::{ActiveEntries, Library},
     macros::Variables,
-    report::{KeyMatch, Outcome, Reason, Stop, TextSource, Verdict},
+    report::{KeyCost, KeyMatch, Outcome, Reason, Stop, TextSource, Verdict},
     rules::Rules,
     state::{StoryState, TimedRecord},
     tokens::ByteEstimate,
@@ -28,6 +28,7 @@ struct Plain<'a> {
     forced: &'a [Forced],
     context: u32,
     dry_run: bool,
+    suspended: &'a [String],
 }
 
 impl Default for Plain<'_> {
@@ -41,6 +42,7 @@ impl Default for Plain<'_> {
             forced: &[],
             context: 8192,
             dry_run: false,
+            suspended: &[],
         }
     }
 }
@@ -74,6 +76,7 @@ impl Plain<'_> {
             context: Tokens(self.context),
             seed: 1,
             dry_run: self.dry_run,
+            suspended_keys: self.suspended.to_vec(),
             ..TurnInput::default()
         };
         let turn = input.turn(&path, &transcript);
@@ -340,16 +343,46 @@ fn a_key_is_told_in_every_message_that_was_scanned_and_holds_it() {
 
 #[test]
 fn a_key_that_takes_too_many_steps_is_named_in_the_verdict() {
-    let slow = "/(([a-z])+.)+(?=[A-Z])[A-Z]([a-z])+$/";
+    let slow = "/(([a-z])+.)+\\1(?=[A-Z])[A-Z]([a-z])+$/";
     let entries =
         [entry("slow", &[slow], "a", |_| {}), entry("rescued", &[slow, "bell"], "b", |_| {})];
     let text = format!("bell {}", "a".repeat(200));
     let woven = Plain { entries: &entries, chat: &[&text], ..Plain::default() }.weave();
-    let stop = Outcome::Stopped(Stop::KeyTooSlow { key: slow.to_owned() });
+    let stop =
+        Outcome::Stopped(Stop::KeyTooSlow { key: slow.to_owned(), cost: KeyCost::TooManySteps });
     let told = |id: &str| woven.report.verdicts.iter().find(|one| one.entry.as_str() == id);
     assert_eq!(told("slow").map(|one| &one.outcome), Some(&stop));
     assert_eq!(told("rescued").map(Verdict::code), Some("activated"));
     assert_eq!(woven.report.warnings.len(), 2, "{:?}", woven.report.warnings);
+}
+
+#[test]
+fn a_suspended_key_is_not_tried_and_says_so() {
+    let slow = "/(?=(a+))\\1b/";
+    let entries = [entry("slow", &[slow], "a", |_| {}), entry("fast", &["/bell/"], "b", |_| {})];
+    let suspended = [slow.to_owned()];
+    // It would match at once.
+    let chat = &["bell aab"];
+    let woven =
+        Plain { entries: &entries, chat, suspended: &suspended, ..Plain::default() }.weave();
+    let verdict = |id: &str| woven.report.verdicts.iter().find(|one| one.entry.as_str() == id);
+    let stop = Stop::KeyTooSlow { key: slow.to_owned(), cost: KeyCost::Suspended };
+    assert_eq!(verdict("slow").map(|one| &one.outcome), Some(&Outcome::Stopped(stop)));
+    assert_eq!(verdict("fast").map(Verdict::code), Some("activated"));
+}
+
+#[test]
+fn keys_after_the_steps_of_a_turn_are_used_up_say_so() {
+    // Each is too slow, and 25 of them take all steps of the turn.
+    let keys: Vec<String> = (0..27).map(|at| format!("/(?=(a+))\\1b{at}/")).collect();
+    let entries: Vec<Entry> = keys.iter().map(|key| entry(key, &[key], "a", |_| {})).collect();
+    let text = "a".repeat(30_000);
+    let woven = Plain { entries: &entries, chat: &[&text], ..Plain::default() }.weave();
+    let count = |wanted| {
+        let is = |one: &&Verdict| matches!(&one.outcome, Outcome::Stopped(Stop::KeyTooSlow { cost, .. }) if *cost == wanted);
+        woven.report.verdicts.iter().filter(is).count()
+    };
+    assert_eq!((count(KeyCost::TooManySteps), count(KeyCost::NoStepsLeft)), (24, 3));
 }
 
 #[test]

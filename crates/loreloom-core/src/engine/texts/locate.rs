@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     library::{CompiledKey, EntryIx, MOST_MESSAGES, Probe, spans_texts},
-    scan::{Folding, Hits, PatternId, RegexOutcome, WordRule, raw_span},
+    scan::{Folding, Hits, JsRegex, PatternId, RegexText, WordRule, raw_span},
 };
 
 impl TurnTexts<'_> {
@@ -21,7 +21,7 @@ impl TurnTexts<'_> {
         let words = word.then_some(self.words);
         let find = |text: &str, cut| find_literal(text, literal, words, folding, cut);
         if spans_texts(literal) {
-            return find(&self.join(reach), 0).map(|span| location(PartRef::Joined, span));
+            return find(self.join(reach).as_str(), 0).map(|span| location(PartRef::Joined, span));
         }
         let mut parts = self.parts(reach).into_iter();
         parts.find_map(|one| Some(location(one.part, find(one.text.as_str(), one.cut)?)))
@@ -40,7 +40,8 @@ impl TurnTexts<'_> {
             Probe::Text { literal, word } => self.find_text(literal, *word, folding, reach),
             Probe::Regex { regex } => {
                 let mut parts = self.parts(reach).into_iter();
-                let part = parts.find_map(|one| Some(one.location(regex.find(one.text()).span()?)));
+                let part =
+                    parts.find_map(|one| Some(one.location(self.find_in(regex, one.text())?)));
                 Some(part.unwrap_or_else(|| location(PartRef::Joined, (0, 0))))
             }
         }
@@ -73,11 +74,16 @@ impl TurnTexts<'_> {
                 self.others(reach, &first, |one| Some(location(one.part, find(one)?)))
             }
             Probe::Regex { regex } => {
-                let find = |one: &TextPiece<'_>| regex.find(one.text()).span();
+                let find = |one: &TextPiece<'_>| self.find_in(regex, one.text());
                 self.others(reach, &first, |one| Some(one.location(find(one)?)))
             }
         };
         Some((first, others.into()))
+    }
+
+    /// The first match in one part.
+    fn find_in(&self, regex: &JsRegex, text: &str) -> Option<(usize, usize)> {
+        regex.find_within(&RegexText::new(text), &self.steps).span()
     }
 
     fn places(&self, pattern: PatternId, word: bool, folding: Folding) -> Places {
@@ -191,7 +197,7 @@ impl TurnTexts<'_> {
         let holds = |text: &str| match probe {
             Probe::Never | Probe::Everything | Probe::Dynamic | Probe::Pattern { .. } => false,
             Probe::Text { literal, .. } => key.mode.folding.apply(text).contains(&**literal),
-            Probe::Regex { regex } => matches!(regex.find(text), RegexOutcome::Found { .. }),
+            Probe::Regex { regex } => self.find_in(regex, text).is_some(),
         };
         let mut parents: Vec<EntryIx> = if let Probe::Pattern { pattern, word } = probe {
             let places = self.places(*pattern, *word, key.mode.folding);

@@ -28,7 +28,11 @@ pub(crate) use self::{
 use super::EngineInput;
 use crate::{
     library::{ActiveEntries, CompiledKey, Dialect, EntryIx, Library, MOST_MESSAGES, Probe},
-    scan::{Folding, HitCache, Hits, PatternId, RegexOutcome, ScanText, WordRule},
+    report::{KeyCost, Stop},
+    scan::{
+        Folding, HitCache, Hits, JsRegex, PatternId, RegexOutcome, RegexText, ScanText, Steps,
+        WordRule,
+    },
     turn::{ScannedPrompt, Transcript, TurnCache},
 };
 
@@ -67,11 +71,27 @@ pub(crate) struct ScanSource<'a> {
     pub(crate) words: WordRule,
 }
 
+/// A key whose expression was not run to its end.
+pub(crate) struct SlowKey {
+    pub(crate) ix: EntryIx,
+    pub(crate) key: Box<str>,
+    pub(crate) cost: KeyCost,
+}
+
+impl SlowKey {
+    /// The verdict of an entry without another key.
+    pub(crate) fn stop(&self) -> Stop {
+        Stop::KeyTooSlow { key: self.key.to_string(), cost: self.cost }
+    }
+}
+
 /// The parts of a turn's text.
 pub(crate) struct TurnTexts<'a> {
     library: &'a Library,
     active: &'a ActiveEntries,
     dialect: Dialect,
+    /// Keys that were too slow in an earlier turn.
+    suspended: &'a [String],
     transcript: &'a Transcript,
     cards: Vec<ScanText>,
     prompts: Vec<ScanText>,
@@ -86,10 +106,12 @@ pub(crate) struct TurnTexts<'a> {
     scanned: usize,
     /// Ranks touched since they were last taken.
     touched: Vec<u32>,
-    joined: FxHashMap<(ScanReach, usize), Rc<str>>,
+    joined: FxHashMap<(ScanReach, usize), Rc<RegexText>>,
     /// What entries with a limit of their own ask for.
     limits: LimitCache,
-    too_slow: Vec<(EntryIx, Box<str>)>,
+    /// Steps that expressions may still take.
+    steps: Steps,
+    too_slow: Vec<SlowKey>,
 }
 
 impl<'a> TurnTexts<'a> {
@@ -107,6 +129,7 @@ impl<'a> TurnTexts<'a> {
             library,
             active,
             dialect,
+            suspended: &turn.input.suspended_keys,
             transcript,
             cards: cards.into_iter().collect(),
             prompts: prompts.collect(),
@@ -120,6 +143,7 @@ impl<'a> TurnTexts<'a> {
             touched: Vec::new(),
             joined: FxHashMap::default(),
             limits: LimitCache::default(),
+            steps: Steps::default(),
             too_slow: Vec::new(),
         };
         texts.scan_fixed_parts();
@@ -175,13 +199,13 @@ impl<'a> TurnTexts<'a> {
         std::mem::take(&mut self.touched)
     }
 
-    /// A key of an entry that was stopped.
-    pub(crate) fn slow_key(&self, ix: EntryIx) -> Option<&str> {
-        self.too_slow.iter().find(|(slow, _)| *slow == ix).map(|(_, key)| &**key)
+    /// A key of an entry whose expression was not run to its end.
+    pub(crate) fn slow_key(&self, ix: EntryIx) -> Option<&SlowKey> {
+        self.too_slow.iter().find(|slow| slow.ix == ix)
     }
 
-    /// The entries whose regular expressions were stopped.
-    pub(crate) fn take_too_slow(&mut self) -> Vec<(EntryIx, Box<str>)> {
+    /// The keys whose expressions were not run to their end.
+    pub(crate) fn take_too_slow(&mut self) -> Vec<SlowKey> {
         std::mem::take(&mut self.too_slow)
     }
 
@@ -235,21 +259,43 @@ impl<'a> TurnTexts<'a> {
             Probe::Text { literal, word } => {
                 self.find_text(literal, *word, key.mode.folding, reach).is_some()
             }
-            Probe::Regex { regex } => {
-                let text = self.join(reach);
-                match regex.find(&text) {
-                    RegexOutcome::Found { .. } => true,
-                    RegexOutcome::NotFound => false,
-                    RegexOutcome::TooSlow => {
-                        let known =
-                            |(slow, known): &(EntryIx, Box<str>)| *slow == ix && *known == key.raw;
-                        if !self.too_slow.iter().any(known) {
-                            self.too_slow.push((ix, key.raw.clone()));
-                        }
-                        false
-                    }
-                }
+            Probe::Regex { regex } => self.holds_expression(ix, key, regex, reach),
+        }
+    }
+
+    fn holds_expression(
+        &mut self,
+        ix: EntryIx,
+        key: &CompiledKey,
+        regex: &JsRegex,
+        reach: ScanReach,
+    ) -> bool {
+        if let Some(known) = self.too_slow.iter().find(|slow| slow.key == key.raw) {
+            // It is not tried again in this turn.
+            let cost = known.cost;
+            self.give_up(ix, key, cost);
+            return false;
+        }
+        let outcome = if self.suspended.iter().any(|suspended| **suspended == *key.raw) {
+            Err(KeyCost::Suspended)
+        } else {
+            let text = self.join(reach);
+            match regex.find_within(&text, &self.steps) {
+                RegexOutcome::Found { .. } => Ok(true),
+                RegexOutcome::NotFound => Ok(false),
+                RegexOutcome::TooSlow => Err(KeyCost::TooManySteps),
+                RegexOutcome::NoStepsLeft => Err(KeyCost::NoStepsLeft),
             }
+        };
+        outcome.unwrap_or_else(|cost| {
+            self.give_up(ix, key, cost);
+            false
+        })
+    }
+
+    fn give_up(&mut self, ix: EntryIx, key: &CompiledKey, cost: KeyCost) {
+        if !self.too_slow.iter().any(|slow| slow.ix == ix && slow.key == key.raw) {
+            self.too_slow.push(SlowKey { ix, key: key.raw.clone(), cost });
         }
     }
 
@@ -314,7 +360,7 @@ impl<'a> TurnTexts<'a> {
 
     /// The joined text, as regular expressions see it: U+0001 before each part, the texts
     /// of one batch of lore joined by line ends only.
-    fn join(&mut self, reach: ScanReach) -> Rc<str> {
+    fn join(&mut self, reach: ScanReach) -> Rc<RegexText> {
         let key = (reach, self.lore.len());
         if let Some(joined) = self.joined.get(&key) {
             return Rc::clone(joined);
@@ -339,7 +385,7 @@ impl<'a> TurnTexts<'a> {
             out.push_str(piece.text());
             last_batch = batch;
         }
-        let joined: Rc<str> = out.into();
+        let joined = Rc::new(RegexText::new(out));
         self.joined.insert(key, Rc::clone(&joined));
         joined
     }

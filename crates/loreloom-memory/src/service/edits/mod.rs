@@ -400,7 +400,6 @@ fn created(key: &RecordKey, memory: &Memory) -> NewMemoryEvent {
     }
 }
 
-/// The kind of memories that an owner has.
 fn memory_kind(owner: &Owner) -> RecordKind {
     match owner {
         Owner::Chat(_) => RecordKind::SessionMemory,

@@ -18,7 +18,6 @@ pub(in crate::service) struct StateChange<'state, T> {
     pub(in crate::service) anchor: Option<MessageId>,
 }
 
-/// What changed for a character.
 pub(in crate::service) fn changed_character(
     owner: Owner,
     changed: &StateChange<'_, CharacterMemory>,
@@ -28,7 +27,6 @@ pub(in crate::service) fn changed_character(
     OwnerEvents { owner, seen: Some(changed.seen), events }
 }
 
-/// What changed for a chat.
 pub(in crate::service) fn changed_chat(
     chat: &ChatId,
     changed: &StateChange<'_, ChatMemory>,

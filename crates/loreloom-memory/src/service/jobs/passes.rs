@@ -89,7 +89,6 @@ pub(super) struct JobPasses {
 }
 
 impl JobPasses {
-    /// Runs a job.
     pub(super) async fn run(&self, claimed: ClaimedJob<'_>) -> Result<PassResult, MemoryError> {
         let job = claimed.job;
         if job.kind == JobKind::CatchUp {

@@ -28,7 +28,7 @@ use crate::{
     inject::{MemorySlot, SlotText, SlotsInput, budget_of, slots},
     recall::{self, PassageHit, RecallQuery},
     record::{CharacterMemory, Entity, Memory},
-    score::TurnContext,
+    score::{TurnContext, TurnSources},
     settings::{Budgets, Settings},
     similarity::Vectors,
     tiers::arcs::merge_persistent,
@@ -207,15 +207,14 @@ impl TurnRecall {
         let character = filter.character(&all, &seen, rules.keeps_secrets);
         let chat = filter.chat(&view.chat);
         let vectors = self.vectors(turn.path, &character.memories);
-        let context = TurnContext::of(
-            turn.path,
-            &entities,
-            &chat.story_arcs,
-            self.models.profile(),
-            &character.memories,
-            &vectors,
-            rules.text,
-        );
+        let sources = TurnSources {
+            path: turn.path,
+            entities: &entities,
+            arcs: &chat.story_arcs,
+            memories: &character.memories,
+            vectors: &vectors,
+        };
+        let context = TurnContext::of(sources, self.models.profile(), rules.text);
         let settings = self.settings(turn);
         let cap = turn.cap.into_iter().chain(settings.inject_cap).min();
         let input = SlotsInput {

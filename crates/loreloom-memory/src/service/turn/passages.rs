@@ -169,7 +169,7 @@ mod tests {
     use loreloom_core::chat::{Message, Path, Role};
 
     use super::*;
-    use crate::recall::Weights;
+    use crate::recall::{PassageQuery, Weights};
 
     fn path(texts: &[&str]) -> Path {
         let message = |text: &&str| Message::new(Role::User, Some("Mara"), *text);
@@ -200,7 +200,8 @@ mod tests {
             let at = ChatPath { tenant: &tenant, chat: &chat, path: path.items() };
             for question in ["Where is the boat?", "the bell", "gulls"] {
                 let weights = Weights::default();
-                let search = |index: &PassageIndex| index.search(question, &[], 5, &weights, None);
+                let query = PassageQuery::new(question, 5);
+                let search = |index: &PassageIndex| index.search(query, &weights, None);
                 let (old, new) =
                     (indexes.read(at, |index, _| search(index)), search(&fresh(&path)));
                 assert_eq!(old, new, "{texts:?} {question}");

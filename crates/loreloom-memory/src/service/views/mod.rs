@@ -68,7 +68,6 @@ pub struct MemoryView {
     pub chat_seen: u64,
 }
 
-/// A path of a chat.
 #[derive(Clone, Copy)]
 pub(super) struct ChatPath<'path> {
     pub(super) tenant: &'path TenantId,

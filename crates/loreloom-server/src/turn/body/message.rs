@@ -1,18 +1,19 @@
 //! One message of a body with text written into it.
 
 use loreloom_core::assemble::PromptEdit;
+use loreloom_formats::JsonEdits;
 use loreloom_recognise::wire;
 use serde_json::Value;
 
-use super::raw::{Patches, RawFields, items, quoted, range_of};
+use super::raw::{RawFields, items, quoted, range_of};
 
 /// Makes edits in a message. Its content is text, or a list of parts of which some are.
-pub(super) fn edit(patches: &mut Patches, body: &str, message: &str, edits: &[&PromptEdit]) {
+pub(super) fn edit(json: &mut JsonEdits, body: &str, message: &str, edits: &[&PromptEdit]) {
     let Some(content) = RawFields::of(message).and_then(|fields| fields.get("content")) else {
         return;
     };
     if let Ok(text) = serde_json::from_str::<String>(content) {
-        patches.put(range_of(content, body), quoted(&edited(&text, 0, edits)));
+        json.replace(range_of(content, body), quoted(&edited(&text, 0, edits)));
         return;
     }
     // The message's text is that of its text parts, joined.
@@ -28,7 +29,7 @@ pub(super) fn edit(patches: &mut Patches, body: &str, message: &str, edits: &[&P
                 Some(text) => text,
                 None => part,
             };
-            patches.put(range_of(string, body), quoted(&edited(text, start, &here)));
+            json.replace(range_of(string, body), quoted(&edited(text, start, &here)));
         }
         start = end + wire::BETWEEN_PARTS.len();
     }

@@ -1,7 +1,6 @@
-//! What a request says about itself: in our own field of its body, and in our headers.
+//! What a request states in our field of its body and in our headers.
 //!
-//! What cannot be used is left out, and the front end is told: a misspelt name must not pass as
-//! one that was understood.
+//! Values that cannot be used are left out and reported: a misspelt name must not look accepted.
 
 use http::HeaderMap;
 use loreloom_core::{chat::GenerationType, turn::StoryContext};
@@ -14,8 +13,7 @@ use crate::proxy::headers;
 /// The parts of our own field that say whose request it is; all are texts.
 const SAID: [&str; 4] = ["chat", "type", "user", "char"];
 
-/// What our own field tells of the story, and what cannot be read of it. Each part counts by
-/// itself.
+/// What our field states about the story, and the error in it. Each part counts alone.
 pub(super) fn stated(own: &Value) -> (StoryContext, Option<String>) {
     let (mut told, mut complaint) = (StoryContext::default(), None);
     for name in TOLD {
@@ -28,7 +26,7 @@ pub(super) fn stated(own: &Value) -> (StoryContext, Option<String>) {
     (told, complaint)
 }
 
-/// The parts of our own field that tell of the story.
+/// The parts of our field about the story.
 const TOLD: [&str; 8] =
     ["group", "scene", "folders", "pins", "blocks", "greeting", "macros", "note"];
 
@@ -78,7 +76,7 @@ pub(super) fn misheaded(headers: &HeaderMap) -> Option<String> {
 fn misnamed(place: &str, found: &str) -> Option<String> {
     let name = found.trim();
     let is_fine = name.is_empty() || wire::is_chat_name(name);
-    // The name itself would not fit where this is told.
+    // The name itself would not fit into a header.
     let length = name.chars().count();
     (!is_fine).then(|| format!("{place} {}, found {length} characters", wire::CHAT_NAMES))
 }

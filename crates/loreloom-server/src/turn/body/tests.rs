@@ -81,7 +81,7 @@ fn our_own_field_is_read_and_never_passed_on() {
     let end = [lore(Place::AtDepth(Depth(0)), "End.")];
     let (expected, _) = weave(CHAT, ODD, &end);
     let twice = ODD.replacen('{', r#"{"loreloom":{},"#, 1);
-    let twice = twice.replacen("\"a\":null", "\"loreloom\" : {} ,\"a\":null", 1);
+    let twice = twice.replacen("\"a\":null", "\"loreloom\" : {} , \"a\":null", 1);
     for (text, times) in [(ODD.replacen('{', r#"{"loreloom":{},"#, 1), "once"), (twice, "twice")] {
         assert_eq!(weave(CHAT, &text, &end).0, expected, "{times}");
     }

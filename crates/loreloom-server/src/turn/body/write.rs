@@ -1,65 +1,85 @@
-//! A plan carried out in the JSON of a body.
+//! Applies a plan to the JSON of a body.
 
 use std::ops::Range;
 
 use loreloom_core::{
     assemble::{Insertion, Plan},
     cache_placement::CacheMark,
+    room::Cut,
 };
+use loreloom_formats::JsonEdits;
 use loreloom_recognise::wire::{PromptField, outline::Outline};
 use serde_json::{Value, json};
 
 use super::{
     OWN_FIELD, message,
-    raw::{Patches, RawFields, quoted, range_of, without},
+    raw::{RawFields, quoted, range_of},
 };
 
-/// The body, whose parts stand there, with the plan carried out and without our own field.
+/// The body with the plan applied and without our own field.
 pub(super) fn woven(body: &str, outline: &Outline, field: PromptField, plan: &Plan) -> String {
     let fields = RawFields::over(body, outline);
-    let mut patches = Patches::default();
-    match *fields.places_of(OWN_FIELD) {
-        [] => (),
-        [ref only] => patches.put(only.clone(), String::new()),
-        // Their commas are one another's.
-        [..] => {
-            let body = without(body, OWN_FIELD).unwrap_or_default();
-            return woven(&body, &Outline::of(&body).unwrap_or_default(), field, plan);
-        }
-    }
+    let mut json = JsonEdits::default();
+    fields.remove(OWN_FIELD, &mut json);
     match field {
         PromptField::Messages { developer } => {
             let system = if developer { "developer" } else { "system" };
-            if let Some(list) = fields.list("messages") {
-                weave_list(&mut patches, body, list, plan, 0, system);
+            if let Some((list, messages)) = fields.list("messages") {
+                let list = MessageList { body, list, messages, first: 0, system };
+                weave_list(&mut json, list, plan);
             }
         }
         PromptField::Prompt => {
             if let Some(prompt) = fields.get("prompt") {
                 let only = fields.list("prompt").and_then(|(_, items)| items.first());
                 let only = only.map(|only| &body[only.clone()]);
-                weave_string(&mut patches, body, only.unwrap_or(prompt), plan, 0);
+                weave_string(&mut json, body, only.unwrap_or(prompt), plan, 0);
             }
         }
         PromptField::Input { instructed } => {
             let first = usize::from(instructed);
             if let Some(instructions) = fields.get("instructions").filter(|_| instructed) {
-                weave_string(&mut patches, body, instructions, plan, 0);
+                weave_string(&mut json, body, instructions, plan, 0);
             }
-            if let Some(list) = fields.list("input") {
-                weave_list(&mut patches, body, list, plan, first, "system");
+            if let Some((list, messages)) = fields.list("input") {
+                let list = MessageList { body, list, messages, first, system: "system" };
+                weave_list(&mut json, list, plan);
             } else if let Some(input) = fields.get("input") {
-                weave_input(&mut patches, body, input, plan, first);
+                weave_input(&mut json, body, input, plan, first);
             }
         }
     }
-    patches.apply(body)
+    json.apply(body)
+}
+
+/// The body with the oldest messages left out and without our own field.
+pub(super) fn shortened(body: &str, outline: &Outline, field: PromptField, cut: &Cut) -> String {
+    let (first, list) = match field {
+        PromptField::Messages { .. } => (0, "messages"),
+        PromptField::Input { instructed } => (usize::from(instructed), "input"),
+        PromptField::Prompt => (0, "prompt"),
+    };
+    let fields = RawFields::over(body, outline);
+    let items = fields.list(list).map_or(&[][..], |(_, items)| items);
+    let count = first + items.len().max(1);
+    let within = woven(body, outline, field, &cut.plan(count));
+    if !(0..count).any(|at| cut.drops(at)) {
+        return within;
+    }
+    let outline = Outline::of(&within).unwrap_or_default();
+    let fields = RawFields::over(&within, &outline);
+    let Some((all, items)) = fields.list(list) else { return within };
+    let rows = items.iter().enumerate().map(|(at, one)| (one.clone(), !cut.drops(first + at)));
+    let rows: Vec<(Range<usize>, bool)> = rows.collect();
+    let mut json = JsonEdits::default();
+    json.remove_rows(&within, all.start + 1..all.end - 1, &rows);
+    json.apply(&within)
 }
 
 /// Edits a JSON string that is message `at` of the plan.
-fn weave_string(patches: &mut Patches, body: &str, string: &str, plan: &Plan, at: usize) {
+fn weave_string(json: &mut JsonEdits, body: &str, string: &str, plan: &Plan, at: usize) {
     if let Some(text) = edited_string(string, plan, at) {
-        patches.put(range_of(string, body), quoted(&text));
+        json.replace(range_of(string, body), quoted(&text));
     }
 }
 
@@ -70,34 +90,37 @@ fn edited_string(string: &str, plan: &Plan, at: usize) -> Option<String> {
     (!edits.is_empty()).then(|| message::edited(&text, 0, &edits))
 }
 
-/// A list of messages, of which the first is message `first` of the plan.
-fn weave_list(
-    patches: &mut Patches,
-    body: &str,
-    (list, messages): (Range<usize>, &[Range<usize>]),
-    plan: &Plan,
+struct MessageList<'body> {
+    body: &'body str,
+    list: Range<usize>,
+    messages: &'body [Range<usize>],
+    /// Where in the plan its first message is.
     first: usize,
-    system: &str,
-) {
+    /// The name that this API gives to the system role.
+    system: &'static str,
+}
+
+fn weave_list(json: &mut JsonEdits, list: MessageList<'_>, plan: &Plan) {
+    let MessageList { body, list, messages, first, system } = list;
     for (index, one) in messages.iter().enumerate() {
         let edits: Vec<_> = plan.edits_of(first + index).collect();
         if !edits.is_empty() {
-            message::edit(patches, body, &body[one.clone()], &edits);
+            message::edit(json, body, &body[one.clone()], &edits);
         }
     }
     for insertion in &plan.insertions {
         let new = inserted(insertion, system);
-        // Those before the first message of the list stand before it, too.
+        // Insertions before `first` go before the first message of the list.
         match messages.get(insertion.before.saturating_sub(first)) {
             Some(next) => {
-                patches.put(next.start..next.start, format!("{new},"));
+                json.replace(next.start..next.start, format!("{new},"));
             }
             None if messages.is_empty() && is_first(plan, insertion) => {
-                patches.put(list.start + 1..list.start + 1, new);
+                json.replace(list.start + 1..list.start + 1, new);
             }
             None => {
                 let last = messages.last().map_or(list.start + 1, |last| last.end);
-                patches.put(last..last, format!(",{new}"));
+                json.replace(last..last, format!(",{new}"));
             }
         }
     }
@@ -107,11 +130,10 @@ fn is_first(plan: &Plan, insertion: &Insertion) -> bool {
     plan.insertions.first().is_some_and(|first| std::ptr::eq(first, insertion))
 }
 
-/// A text that is the input of the responses API, and becomes a list if a message must stand
-/// beside it.
-fn weave_input(patches: &mut Patches, body: &str, input: &str, plan: &Plan, first: usize) {
+/// A text input of the responses API. It becomes a list if a message must be added.
+fn weave_input(json: &mut JsonEdits, body: &str, input: &str, plan: &Plan, first: usize) {
     if plan.insertions.is_empty() {
-        weave_string(patches, body, input, plan, first);
+        weave_string(json, body, input, plan, first);
         return;
     }
     let said = match edited_string(input, plan, first) {
@@ -125,7 +147,7 @@ fn weave_input(patches: &mut Patches, body: &str, input: &str, plan: &Plan, firs
         insertions.into_iter().map(|insertion| inserted(insertion, "system")).collect()
     };
     let list = [write(before), vec![said], write(after)].concat();
-    patches.put(range_of(input, body), format!("[{}]", list.join(",")));
+    json.replace(range_of(input, body), format!("[{}]", list.join(",")));
 }
 
 /// The body with breakpoints after messages, in Anthropic's words; `None` if there is nothing
@@ -137,15 +159,15 @@ pub(super) fn marked(body: &str, field: PromptField, breakpoints: &[CacheMark]) 
     }
     let fields = RawFields::of(body)?;
     let (_, messages) = fields.list("messages")?;
-    let mut patches = Patches::default();
+    let mut json = JsonEdits::default();
     for CacheMark { message, .. } in breakpoints {
         let one = messages.get(*message).and_then(|one| body.get(one.clone()));
         let content = one.and_then(|one| RawFields::of(one)?.get("content"));
         if let Some((content, marked)) = content.and_then(|one| Some((one, with_mark(one)?))) {
-            patches.put(range_of(content, body), marked);
+            json.replace(range_of(content, body), marked);
         }
     }
-    Some(patches.apply(body))
+    Some(json.apply(body))
 }
 
 /// The content of a message with a breakpoint at its end; `None` if it can have none.

@@ -15,7 +15,7 @@ use loreloom_llm::{
     connection::{Address, ClientRules, Reach as Network},
     upstream::HttpUpstream,
 };
-use loreloom_ports::Desk as _;
+use loreloom_ports::DocumentStore as _;
 use loreloom_server::{ConnectionReach, Connections, KeyCabinet, Opening, Scope};
 use loreloom_store::InMemoryStore;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
@@ -121,7 +121,7 @@ impl Api {
 }
 
 async fn key(store: &InMemoryStore, tenant: &str) -> String {
-    let cabinet = KeyCabinet { desk: store };
+    let cabinet = KeyCabinet { documents: store };
     let mut random = [0; 32];
     random[0] = u8::try_from(cabinet.list().await.unwrap().len()).unwrap();
     let scopes = BTreeSet::from(Scope::ALL);
@@ -331,7 +331,7 @@ async fn connections_are_the_tenants_own_and_for_administrators() {
     let api = server(&home, Arc::default()).await;
     let store = Arc::clone(&api.loreloom.store);
     let ann = key(&store, "ann").await;
-    let reader = KeyCabinet { desk: store.as_ref() }
+    let reader = KeyCabinet { documents: store.as_ref() }
         .add(
             "r",
             &TenantId::local(),

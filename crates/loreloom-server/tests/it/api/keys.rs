@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Answer, Api, Setup};
 
 async fn add(store: &InMemoryStore, number: u8, tenant: &str, scopes: &[Scope]) -> String {
-    let cabinet = KeyCabinet { desk: store };
+    let cabinet = KeyCabinet { documents: store };
     let scopes: BTreeSet<Scope> = scopes.iter().copied().collect();
     cabinet.add("test", &tenant.into(), scopes, [number; 32], Timestamp(1)).await.unwrap().0
 }

@@ -5,7 +5,7 @@ use loreloom_core::{
     ids::TenantId,
     units::Timestamp,
 };
-use loreloom_ports::{Change, Desk as _};
+use loreloom_ports::{Change, DocumentStore as _};
 use serde_json::{Value, json};
 
 use super::Api;

@@ -92,7 +92,7 @@ impl Api {
     /// Puts a book into the bookcase: three entries about the reach.
     pub(crate) async fn with_book(self) -> Self {
         let tenant = TenantId::local();
-        let case = StoredBooks { desk: self.loreloom.store.as_ref(), tenant: &tenant };
+        let case = StoredBooks { documents: self.loreloom.store.as_ref(), tenant: &tenant };
         let volume = Volume::world_info(Arc::new(reach()));
         let books = vec![(volume, vec![Binding::Everywhere])];
         case.put(books, Maker::Import, None, Timestamp(1)).await.unwrap();

@@ -11,7 +11,7 @@ use loreloom_core::{
     ids::TenantId,
     rules::{Rules, VaultUse},
 };
-use loreloom_ports::Desk as _;
+use loreloom_ports::DocumentStore as _;
 use loreloom_server::{KeySource, OpenVault, RegisteredVault, VaultKeeper, VaultRefusal};
 use serde_json::{Value, json};
 

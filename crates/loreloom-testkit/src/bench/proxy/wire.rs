@@ -43,7 +43,6 @@ impl Order {
         if at == 0 { format!("The keeper answers, number {turn}.") } else { " word".to_owned() }
     }
 
-    /// The reply to a turn.
     pub(super) fn reply(self, turn: u64) -> String {
         (0..self.chunks.max(1)).map(|at| Self::piece(turn, at)).collect()
     }

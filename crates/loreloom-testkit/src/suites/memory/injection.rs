@@ -1,9 +1,9 @@
 //! Features that fill slots.
 
 use loreloom_memory::{
-    inject::{MemorySlot, SlotText, Slots, SlotsInput, knowledge, scene_state, slots},
+    inject::{Knowledge, MemorySlot, SlotText, Slots, SlotsInput, scene_state, slots},
     record::{Insight, Memory},
-    score::TurnContext,
+    score::{TurnContext, TurnSources},
     text::QuarterEstimate,
 };
 use serde_json::{Value, json};
@@ -36,7 +36,13 @@ pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, St
         "epistemic_block" => {
             let entries: Vec<Insight> = case.get("entries")?;
             let tells_unaware = case.maybe("inject_unaware")?.unwrap_or(true);
-            json!(knowledge(&entries, case.responding(), tells_unaware, &case.labels))
+            let known = Knowledge {
+                insights: &entries,
+                responding: case.responding(),
+                tells_unaware,
+                labels: &case.labels,
+            };
+            json!(known.text())
         }
         "scene_state_block" => {
             let memories: Vec<Memory> = case.get("memories")?;
@@ -60,15 +66,15 @@ fn filled(case: &Fixture<'_>) -> Slots {
 
 /// Slots of a turn on which memories are ordered by what is going on.
 fn filled_for_turn(case: &Fixture<'_>) -> Result<Slots, String> {
-    let turn = TurnContext::of(
-        &case.chat,
-        &case.character.entities,
-        &case.meta.story_arcs,
-        case.profile,
-        &case.character.memories,
-        &case.vectors()?,
-        case.rules.text,
-    );
+    let vectors = case.vectors()?;
+    let sources = TurnSources {
+        path: &case.chat,
+        entities: &case.character.entities,
+        arcs: &case.meta.story_arcs,
+        memories: &case.character.memories,
+        vectors: &vectors,
+    };
+    let turn = TurnContext::of(sources, case.profile, case.rules.text);
     Ok(slots(&SlotsInput { turn: Some(&turn), ..input(case, &case.meta) }))
 }
 

@@ -1,7 +1,7 @@
-//! Files that travel with a card: pictures and what its assets name.
+//! Files that come with a card: pictures and assets.
 //!
-//! They are no part of a book, and a card that goes into another kind of file goes without
-//! them. Whoever asks for that must be told.
+//! They do not belong to a book, and a card in another kind of file loses them. The export reports
+//! that.
 
 use loreloom_core::book::Container;
 use serde_json::{Value, json};
@@ -13,10 +13,10 @@ use crate::{archive, detect::Format, png};
 const ABOARD: [&str; 3] = ["embeded://", "embedded://", "__asset:"];
 
 /// What is in the file that the card came from and not in the one it goes to.
-pub(super) fn left_behind(options: &ExportOptions<'_>, format: Format) -> Vec<Loss> {
+pub(super) fn losses(options: &ExportOptions<'_>, format: Format) -> Vec<Loss> {
     let loss = |field: String, value: Value| Loss { entry: None, field, value };
     let Some(original) = options.original else {
-        // Only the card itself can tell what it travels with.
+        // Only the card names its assets.
         let assets = options.card.map_or(&[][..], |card| &card.assets).iter();
         let aboard = assets.filter(|one| ABOARD.iter().any(|mark| one.uri.starts_with(mark)));
         return aboard.map(|one| loss(format!("files.{}", one.name), json!(one.uri))).collect();

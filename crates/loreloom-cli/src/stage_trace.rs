@@ -20,11 +20,11 @@ pub(crate) struct StageLine {
     pub(crate) micros: u128,
 }
 
-/// The stages of a turn, as they are told.
+/// The stages of a turn, with their times.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stages(Arc<Mutex<Vec<StageLine>>>);
+pub(crate) struct StageTrace(Arc<Mutex<Vec<StageLine>>>);
 
-impl Stages {
+impl StageTrace {
     /// Watches the turns that are decided with a cache.
     pub(crate) fn watch(cache: &mut TurnCache) -> Self {
         let stages = Self::default();

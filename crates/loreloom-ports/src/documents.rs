@@ -1,9 +1,8 @@
-//! What a tenant has laid out: books, rules, connections.
+//! Documents of a tenant: books, rules, connections.
 //!
-//! A desk is a small set of named values. Every change of it is one numbered revision that
-//! keeps what was there before, so that it can be undone; nothing is ever overwritten.
-//! Books are long and change a little at a time: they are kept beside it, by what they say,
-//! and a value names the version.
+//! Documents are a small set of named values. Every change is one numbered revision that keeps the
+//! old values, so that it can be undone; nothing is overwritten. Books are long and change a
+//! little at a time: they are stored separately, by content, and a document names the version.
 
 use async_trait::async_trait;
 use loreloom_core::{
@@ -16,7 +15,7 @@ use serde_json::Value;
 
 use super::StoreError;
 
-/// A value on the desk.
+/// A document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     /// Its name.
@@ -47,7 +46,7 @@ pub struct Changed {
     pub after: Option<Value>,
 }
 
-/// Changes that were made together. Its number is what [`Desk::undo`] takes.
+/// Changes that were made together. Its number is what [`DocumentStore::undo`] takes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Revision {
     /// Counts from 1.
@@ -61,9 +60,9 @@ pub struct Revision {
     pub changes: Vec<Changed>,
 }
 
-/// Keeps what tenants have laid out. All writes are atomic and durable when they return.
+/// Stores the documents of tenants. All writes are atomic and durable when they return.
 #[async_trait]
-pub trait Desk: Send + Sync {
+pub trait DocumentStore: Send + Sync {
     /// The number of the last revision; 0 before the first.
     async fn revision(&self, tenant: &TenantId) -> Result<u64, StoreError>;
 
