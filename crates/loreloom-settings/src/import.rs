@@ -62,7 +62,11 @@ pub fn import_settings(file: &Value) -> Result<ImportedSettings, SettingError> {
     if imported.programs.is_empty() {
         let found = match file {
             Value::Object(_) => "an object without a name that they use",
-            _ => "something else than an object",
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_) => "something else than an object",
         };
         return Err(SettingError::Foreign { found: found.to_owned() });
     }
@@ -218,8 +222,8 @@ mod tests {
     use super::*;
     use crate::{StartSettings, VaultProfile};
 
-    fn imported(file: Value) -> (ImportedSettings, StartSettings) {
-        let imported = import_settings(&file).unwrap();
+    fn imported(file: &Value) -> (ImportedSettings, StartSettings) {
+        let imported = import_settings(file).unwrap();
         let started = StartSettings::resolve(imported.changes.clone(), Changes::default()).unwrap();
         (imported, started)
     }
@@ -237,7 +241,7 @@ mod tests {
             "injectionPosition": 2, "injectionDepth": 1, "injectionRole": 1,
             "injectionMode": "prompt_list", "injectionTemplate": "{{content}}",
         });
-        let (imported, started) = imported(file.clone());
+        let (imported, started) = imported(&file);
         let Value::Object(mut file) = file else { panic!("an object") };
         clamp_known(&mut file);
         let expected = rules_of(&file, VaultRules::deeplore_2());
@@ -248,7 +252,7 @@ mod tests {
 
     #[test]
     fn deeplores_switches_and_their_details_are_one_setting_here() {
-        let (found, started) = imported(json!({"extension_settings": {"deeplore_enhanced": {
+        let (found, started) = imported(&json!({"extension_settings": {"deeplore_enhanced": {
             "aiSearchEnabled": true, "aiSearchMode": "ai-only", "aiErrorFallback": "constants_only",
             "aiEmptyFallback": "keyword", "hierarchicalPreFilter": true, "aiSearchTimeout": 10,
             "aiNotepadEnabled": true, "aiNotepadPrompt": "Use <dle-notes>.", "lorebookTag": "#lore",
@@ -271,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_file_of_sillytavern_has_all_three() {
-        let (found, started) = imported(json!({
+        let (found, started) = imported(&json!({
             "world_info_settings": {
                 "world_info_depth": 5, "world_info_budget": 40, "world_info_character_strategy": 2,
                 "world_info_overflow_alert": true,

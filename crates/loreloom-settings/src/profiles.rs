@@ -92,7 +92,7 @@ pub(crate) fn is_profile(name: &str) -> bool {
 
 impl Profiles {
     /// The profiles that changes choose; the others stay.
-    pub(crate) fn of(changes: &Changes, before: &Self) -> Self {
+    pub(crate) fn of(changes: &Changes, before: Self) -> Self {
         fn chosen<T: DeserializeOwned>(changes: &Changes, name: &str, before: T) -> T {
             let value = changes.get(name).cloned();
             value.and_then(|value| serde_json::from_value(value).ok()).unwrap_or(before)
@@ -106,7 +106,7 @@ impl Profiles {
     }
 
     /// The sections whose profiles differ.
-    pub(crate) fn differing(&self, other: &Self) -> Vec<&'static str> {
+    pub(crate) fn differing(self, other: Self) -> Vec<&'static str> {
         let all = [
             ("world_info", self.world_info != other.world_info),
             ("cards", self.cards != other.cards),
@@ -151,7 +151,7 @@ impl Setting {
         let value = |row: &ProfileRow| {
             let mut changes = Changes::default();
             changes.set_text(row.setting, row.name).ok()?;
-            let profiles = Profiles::of(&changes, &Profiles::default());
+            let profiles = Profiles::of(&changes, Profiles::default());
             let value = self.value(&Settings::of(profiles));
             (value != default).then_some((row.name, value))
         };

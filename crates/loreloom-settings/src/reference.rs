@@ -45,8 +45,8 @@ pub fn reference() -> String {
             text.push_str("| Setting | Values | Default | What it does |\n|---|---|---|---|\n");
         }
         row(&mut text, setting);
-        let rest = SETTINGS.iter().skip_while(|other| other.name != setting.name);
-        if rest.skip(1).next().is_none_or(|next| next.section() != section) {
+        let mut rest = SETTINGS.iter().skip_while(|other| other.name != setting.name);
+        if rest.nth(1).is_none_or(|next| next.section() != section) {
             text.push('\n');
         }
     }

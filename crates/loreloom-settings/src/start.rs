@@ -11,6 +11,7 @@ use crate::{
     profiles::{Profiles, is_profile},
     setting::Setting,
     tree::Settings,
+    value::shown,
 };
 
 /// The settings of a program at its start. What is stored later stands over them.
@@ -42,7 +43,7 @@ impl StartSettings {
     /// What a file and flags add up to. Flags win.
     pub fn resolve(file: Changes, flags: Changes) -> Result<Self, SettingError> {
         let both = file.clone().then(flags.clone());
-        let profiles = Profiles::of(&both, &Profiles::default());
+        let profiles = Profiles::of(&both, Profiles::default());
         let mut tree = Settings::of(profiles).tree();
         both.write(&mut tree, |setting| !is_profile(setting.name));
         Ok(Self { settings: Settings::read(tree)?, file, flags })
@@ -59,9 +60,9 @@ impl StartSettings {
     /// section still holds.
     pub fn with(&self, stored: &Changes) -> Result<Settings, SettingError> {
         let mut tree = self.settings.tree();
-        let profiles = Profiles::of(stored, &self.settings.profiles);
+        let profiles = Profiles::of(stored, self.settings.profiles);
         let base = Settings::of(profiles).tree();
-        for section in profiles.differing(&self.settings.profiles) {
+        for section in profiles.differing(self.settings.profiles) {
             let of_section =
                 |setting: &Setting| setting.section() == section && !is_profile(setting.name);
             tree[section].clone_from(&base[section]);
@@ -80,7 +81,7 @@ impl StartSettings {
 
     /// The values with what is stored over them, and where each comes from.
     pub fn view<'a>(&'a self, stored: &'a Changes) -> Result<SettingsView<'a>, SettingError> {
-        let profiles = Profiles::of(stored, &self.settings.profiles);
+        let profiles = Profiles::of(stored, self.settings.profiles);
         let settings = self.with(stored)?;
         let (tree, profile) = (settings.tree(), Settings::of(profiles).tree());
         Ok(SettingsView { started: self, stored, settings, tree, profile })
@@ -142,7 +143,7 @@ impl Setting {
 
     /// Its value in the JSON form of a tree. Whoever reads many values makes that form once.
     pub fn value_in(&self, tree: &Value) -> Value {
-        self.shown(tree.pointer(&self.pointer()))
+        shown(tree.pointer(&self.pointer()))
     }
 
     /// Its default.

@@ -26,9 +26,6 @@ impl Setting {
             ValueKind::Integer { least, most } => {
                 format!("a whole number from {least} to {most}{unit}")
             }
-            ValueKind::Number { least, most } if most == f64::MAX => {
-                format!("a number from {least}{unit}")
-            }
             ValueKind::Number { least, most } => format!("a number from {least} to {most}{unit}"),
             ValueKind::Text => "a text".to_owned(),
             ValueKind::Choice(words) => {
@@ -58,14 +55,13 @@ impl Setting {
                 let number = text.parse().ok().and_then(Number::from_f64);
                 number.map(Value::Number)
             }
-            ValueKind::Text | ValueKind::Choice(_) => Some(json!(text)),
             ValueKind::Texts if text.starts_with('[') => serde_json::from_str(text).ok(),
             ValueKind::Texts => {
                 let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
                 Some(parts.collect())
             }
             ValueKind::Data if text.starts_with(['[', '{', '"']) => serde_json::from_str(text).ok(),
-            ValueKind::Data => Some(json!(text)),
+            ValueKind::Text | ValueKind::Choice(_) | ValueKind::Data => Some(json!(text)),
         };
         read.ok_or_else(|| self.refused(self.rule(), format!("`{text}`")))
     }
@@ -97,14 +93,6 @@ impl Setting {
         if fits { Ok(value.clone()) } else { Err(self.refused_value(value)) }
     }
 
-    /// The value as people write it.
-    pub(crate) fn shown(&self, tree: Option<&Value>) -> Value {
-        match tree {
-            Some(Value::Null) | None => json!(NONE),
-            Some(value) => value.clone(),
-        }
-    }
-
     pub(crate) fn refused(&self, rule: String, found: String) -> SettingError {
         SettingError::Value { name: self.name.to_owned(), rule, found }
     }
@@ -112,9 +100,21 @@ impl Setting {
     fn refused_value(&self, value: &Value) -> SettingError {
         let found = match value {
             Value::String(text) => format!("`{text}`"),
-            other => other.to_string(),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Array(_)
+            | Value::Object(_) => value.to_string(),
         };
         self.refused(self.rule(), found)
+    }
+}
+
+/// A value of the tree as people write it.
+pub(crate) fn shown(tree: Option<&Value>) -> Value {
+    match tree {
+        Some(Value::Null) | None => json!(NONE),
+        Some(value) => value.clone(),
     }
 }
 

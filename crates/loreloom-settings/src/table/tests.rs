@@ -13,7 +13,12 @@ fn leaves(value: &Value, at: &str, known: &BTreeSet<String>, found: &mut Vec<Str
                 leaves(value, &format!("{at}/{name}"), known, found);
             }
         }
-        _ => found.push(at.to_owned()),
+        Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_) => found.push(at.to_owned()),
     }
 }
 

@@ -126,7 +126,7 @@ impl SelectionSection {
     }
 
     /// Takes over the rules of the engine.
-    pub(super) fn of(rules: &SelectionRules) -> Self {
+    pub(super) fn of(rules: SelectionRules) -> Self {
         let mode = match rules.from {
             SelectFrom::Matches => SelectionMode::TwoStage,
             SelectFrom::Vault => SelectionMode::AiOnly,

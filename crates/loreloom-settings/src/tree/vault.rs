@@ -95,7 +95,7 @@ impl VaultSection {
     pub(super) fn set_using(&mut self, using: &VaultUse) {
         self.rules.clone_from(&using.rules);
         self.feeds_world_info = using.feeds_world_info;
-        match &using.selection {
+        match using.selection {
             Some(rules) => self.selection = SelectionSection::of(rules),
             None => self.selection.mode = SelectionMode::Keyword,
         }
