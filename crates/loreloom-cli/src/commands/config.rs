@@ -137,15 +137,12 @@ impl ConfigCommand {
         if self.json {
             return Ok(writeln!(out, "{}", report(&imported, target.as_deref()))?);
         }
-        match &target {
-            Some(target) => {
-                let count = imported.changes.iter().count();
-                writeln!(out, "{count} settings were written to `{}`", target.display())?;
-            }
-            None => {
-                let started = StartSettings::resolve(imported.changes.clone(), Changes::default())?;
-                write!(out, "{}", toml_text(&started, &NOTHING_STORED, TomlView::Changed)?)?;
-            }
+        if let Some(target) = &target {
+            let count = imported.changes.iter().count();
+            writeln!(out, "{count} settings were written to `{}`", target.display())?;
+        } else {
+            let started = StartSettings::resolve(imported.changes.clone(), Changes::default())?;
+            write!(out, "{}", toml_text(&started, &NOTHING_STORED, TomlView::Changed)?)?;
         }
         // What is left out must not end up in a file that is made from this output.
         let mut told = io::stderr();

@@ -146,7 +146,7 @@ impl Serve {
             );
             let connections = self.routed(start, &opened, for_all)?;
             let limits = config::server_limits(&settings.server.limits);
-            let app = self.app(start, &started, connections, (store, stacks));
+            let app = Self::app(start, &started, connections, (store, stacks));
             let app =
                 App::new(AppParts { access: Arc::new(access), limits, choosing, noting, ..app });
             keeper.begin(&app).await?;
@@ -253,7 +253,6 @@ impl Serve {
     }
 
     fn app(
-        &self,
         start: Start<'_>,
         started: &StartSettings,
         connections: Connections,

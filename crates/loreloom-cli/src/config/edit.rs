@@ -47,7 +47,8 @@ fn insert(text: &mut String, name: &str, value: &str) {
     }
     let gap = if text.is_empty() { "" } else { "\n" };
     let (section, key) = name.split_once('.').unwrap_or(("", name));
-    text.push_str(&format!("{gap}[{section}]\n{key} = {value}\n"));
+    let line = format!("{gap}[{section}]\n{key} = {value}\n");
+    text.push_str(&line);
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ impl Config {
         for (at, vault) in config.vaults.iter_mut().enumerate() {
             vault.overrides = lines.overrides(SettingScope::Vault, at)?;
         }
-        let config = Self { folder, settings, ..config };
+        let config = Self { settings, folder, ..config };
         let config = config.with_paths()?;
         config.check()?;
         Ok(config)
