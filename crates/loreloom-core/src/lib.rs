@@ -51,6 +51,7 @@ pub mod prompt;
 pub mod regex_script;
 pub mod replay;
 pub mod report;
+pub mod room;
 pub mod rules;
 pub mod scan;
 pub mod shorten;

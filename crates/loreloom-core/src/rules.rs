@@ -10,6 +10,7 @@ use crate::{
     },
     notebook::NotebookRules,
     regex_script::RegexScript,
+    room::RoomRules,
     wrap::WrapFormat,
 };
 
@@ -32,6 +33,9 @@ pub struct Rules {
     /// How a chat's notebooks take part.
     #[serde(skip_serializing_if = "NotebookRules::is_off")]
     pub notebooks: NotebookRules,
+    /// The budget over everything.
+    #[serde(skip_serializing_if = "RoomRules::is_default")]
+    pub budget: RoomRules,
 }
 
 /// How a vault takes part.

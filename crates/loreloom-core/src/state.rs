@@ -122,6 +122,17 @@ impl StateDelta {
         }
     }
 
+    /// Takes back the effects that an entry started: its text did not get into the prompt after
+    /// all. `title` is what a vault's log calls it.
+    pub(crate) fn forget(&mut self, entry: &EntryId, title: &str) {
+        self.sticky.remove(entry);
+        self.cooldown.remove(entry);
+        self.first_match.remove(entry);
+        if let Some(vault) = &mut self.vault {
+            vault.forget(entry, title);
+        }
+    }
+
     /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
         self.sticky.is_empty()

@@ -109,6 +109,8 @@ pub struct AppParts {
 pub struct Defaults {
     /// The model's context size, if neither settings nor its server state it.
     pub context: Tokens,
+    /// Whether somebody set that size. Otherwise it is assumed, and no prompt is cut to it.
+    pub context_stated: bool,
     /// The user's name.
     pub user: String,
     /// The character who speaks next.

@@ -53,8 +53,10 @@ impl ConnectionService {
         let model = model.unwrap_or_default().to_owned();
         let counter = (connection.counting)(&model);
         let context = connection.context.or_else(|| self.told_size(connection, &model));
-        let context = context.unwrap_or(self.settings.now().defaults.context);
-        ModelRoute { connection: Arc::clone(connection), model, counter, context }
+        let defaults = &self.settings.now().defaults;
+        let context_stated = context.is_some() || defaults.context_stated;
+        let context = context.unwrap_or(defaults.context);
+        ModelRoute { connection: Arc::clone(connection), model, counter, context, context_stated }
     }
 
     fn told_size(&self, connection: &Arc<Connection>, model: &str) -> Option<Tokens> {

@@ -144,6 +144,8 @@ pub(crate) struct ModelRoute {
     pub(crate) model: String,
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(crate) context: Tokens,
+    /// Whether a setting or the model's server stated that size.
+    pub(crate) context_stated: bool,
 }
 
 impl Connections {

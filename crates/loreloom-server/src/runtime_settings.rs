@@ -101,6 +101,7 @@ impl Overrides {
             weaving.deadline = Duration::from_millis(deadline);
         }
         defaults.context = self.context.map_or(defaults.context, Tokens);
+        defaults.context_stated |= self.context.is_some();
         defaults.seed = self.seed.unwrap_or(defaults.seed);
         if let Some(user) = &self.user {
             defaults.user.clone_from(user);

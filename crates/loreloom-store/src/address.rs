@@ -73,7 +73,8 @@ async fn open_server(url: &str) -> Result<Arc<dyn Store>, StoreError> {
 #[expect(clippy::unused_async, reason = "with the feature `postgres` it awaits the server")]
 async fn open_server(_url: &str) -> Result<Arc<dyn Store>, StoreError> {
     Err(StoreError::Contradiction {
-        rule: "a PostgreSQL store needs a build with the feature `postgres`",
+        rule: "a PostgreSQL store needs a build with the feature `postgres` \
+               (cargo install --locked --path crates/loreloom-cli --features postgres)",
         found: "a build without it".to_owned(),
     })
 }

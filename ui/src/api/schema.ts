@@ -1059,6 +1059,11 @@ export interface components {
             change: "budget";
             /** @description Tokens. */
             tokens: components["schemas"]["Tokens"];
+        } | {
+            /** @enum {string} */
+            change: "total_budget";
+            /** @description Tokens. */
+            tokens: components["schemas"]["Tokens"];
         };
         /** @description Changes that make an entry fire. */
         FixView: {
@@ -1196,6 +1201,13 @@ export interface components {
          * @enum {string}
          */
         GenerationType: "normal" | "continue" | "impersonate" | "swipe" | "regenerate" | "quiet" | "edit";
+        /** @description A text that gave way. */
+        GivenUp: {
+            /** @description Where the text comes from. */
+            source: components["schemas"]["Provenance"];
+            /** @description Its tokens. */
+            tokens: components["schemas"]["Tokens"];
+        };
         /** @description Two things that have to do with each other. */
         GraphEdge: {
             /** @description The id of the first. */
@@ -1639,6 +1651,15 @@ export interface components {
             subject: string;
             /** @description Who it is hidden from. */
             target?: string | null;
+        };
+        /** @description A message of the chat that was not sent. */
+        LeftOutMessage: {
+            /** @description Its first words. */
+            begins: string;
+            /** @description Its role. */
+            role: components["schemas"]["Role"];
+            /** @description Its tokens. */
+            tokens: components["schemas"]["Tokens"];
         };
         /** @description A compiled library: equal versions decide alike. */
         LibraryVersion: string;
@@ -2984,6 +3005,39 @@ export interface components {
          * @enum {string}
          */
         Role: "system" | "user" | "assistant" | "tool";
+        /** @description How a prompt fits into the model's context. */
+        RoomUse: {
+            /**
+             * @description The size of the context.
+             * @default 0
+             */
+            context: components["schemas"]["Tokens"];
+            /**
+             * @description The lore and memory that gave way, in order.
+             * @default []
+             */
+            given_up: components["schemas"]["GivenUp"][];
+            /**
+             * @description The oldest messages of the chat that were not sent. They stay in the stored story.
+             * @default []
+             */
+            left_out: components["schemas"]["LeftOutMessage"][];
+            /** @default null */
+            over: components["schemas"]["Tokens"] | null;
+            /** @default null */
+            prompt: components["schemas"]["Tokens"] | null;
+            /**
+             * @description What is kept free for the reply.
+             * @default 0
+             */
+            reply: components["schemas"]["Tokens"];
+            /**
+             * @description Whether a setting, the request or the model's server stated that size. If not, it is
+             *     assumed, and nothing gives way.
+             * @default false
+             */
+            stated: boolean;
+        };
         /** @description Requests for models of this name go there. */
         RouteSetting: {
             /** @description The connection. */
@@ -3431,6 +3485,11 @@ export interface components {
         } | {
             /** @enum {string} */
             code: "budget_closed";
+            /** @description What it needed. */
+            needed: components["schemas"]["Tokens"];
+        } | {
+            /** @enum {string} */
+            code: "no_room";
             /** @description What it needed. */
             needed: components["schemas"]["Tokens"];
         } | {
@@ -4056,6 +4115,7 @@ export interface components {
              *     were not kept.
              */
             reproduced?: boolean | null;
+            room?: components["schemas"]["RoomUse"] | null;
             /** @description What was woven in, carried on or cut. */
             threads: components["schemas"]["Thread"][];
             took?: components["schemas"]["Took"] | null;
@@ -4258,6 +4318,11 @@ export interface components {
             generation?: components["schemas"]["GenerationType"];
             /** @description The group, in a chat of several characters. */
             group?: string | null;
+            /**
+             * Format: int32
+             * @description The longest reply, in tokens: so much of the context is kept free.
+             */
+            max_tokens?: number | null;
             /** @description What is said after that. */
             messages?: components["schemas"]["Said"][];
             /** @description The model it is for: chooses connection and tokenizer. */
@@ -4296,6 +4361,7 @@ export interface components {
             node: components["schemas"]["PrefixHash"];
             /** @description The prompt with the texts sewn in. */
             prompt: components["schemas"]["PromptMap"];
+            room?: components["schemas"]["RoomUse"] | null;
             /** @description The texts by place and role. */
             slots: components["schemas"]["Slot"][];
             /** @description What was woven in, carried on or cut. */

@@ -219,6 +219,14 @@ export const de: Record<Key, string> = {
   'insp.cause.woven': 'erste Änderung: eingewobener Text „{title}“',
   'insp.cause.message': 'erste Änderung: eine Nachricht des Prompts',
   'insp.first': 'erster Zug, nichts zum Vergleichen',
+  'room.sizes': 'Prompt {prompt} Token, {reply} für die Antwort, Kontext {context}',
+  'room.left_out':
+    '{count, plural, one {Die älteste Nachricht wurde} other {Die # ältesten Nachrichten wurden}} nicht gesendet: {tokens} Token. Die Geschichte behält sie.',
+  'room.given_up':
+    '{count, plural, one {# Text} other {# Texte}} aus Lore und Gedächtnis machten Platz: {tokens} Token',
+  'room.over': 'Der Prompt ist {over} Token länger als der Kontext von {context}.',
+  'room.over.assumed':
+    'Der Prompt könnte {over} Token zu lang sein. Niemand gibt die Kontextgröße an; {context} ist angenommen, darum wurde nichts gekürzt. Stelle sie in den Einstellungen ein.',
   'insp.folded':
     '{count, plural, one {# frühere Nachricht} other {# frühere Nachrichten}}, {tokens} Token, alle unverändert',
   'insp.passage': '{source}: {title}, {tokens} Token',
@@ -342,6 +350,8 @@ export const de: Record<Key, string> = {
   'stop.gate': 'eine Bedingung an den Chat gilt nicht ({gate})',
   'stop.excluded': '{found} gefunden, was ihn verbietet',
   'stop.required': 'braucht auch eines von {missing}',
+  'stop.no_room':
+    'braucht {needed} Token; Lore und Gedächtnis haben zusammen zu wenig Platz, und anderes ist wichtiger',
   'stop.budget_closed': 'etwas davor passte nicht und schloss das Budget',
   'stop.warmup': 'seine Schlüssel kommen {found}-mal vor, er wartet auf {needed}',
   'stop.resting': 'pausiert noch {left, plural, one {# Zug} other {# Züge}}',
@@ -373,6 +383,7 @@ export const de: Record<Key, string> = {
   'fix.nearness': 'Die Schwelle der Bedeutung auf {threshold} senken',
   'fix.near_entries': '{most} Einträge über die Bedeutung hereinlassen',
   'fix.budget': 'Das Lore-Budget auf {tokens} Token heben',
+  'fix.total_budget': 'Lore und Gedächtnis zusammen {tokens} Token erlauben',
 
   'place.before_main': 'vor dem Hauptprompt',
   'place.after_main': 'nach dem Hauptprompt',

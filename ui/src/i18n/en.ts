@@ -218,6 +218,14 @@ export const en = {
   'insp.cause.woven': 'first change: woven text “{title}”',
   'insp.cause.message': 'first change: a message of the prompt',
   'insp.first': 'first turn, nothing to compare with',
+  'room.sizes': 'Prompt {prompt} tokens, {reply} for the reply, context {context}',
+  'room.left_out':
+    '{count, plural, one {The oldest message was} other {The # oldest messages were}} not sent: {tokens} tokens. The story keeps them.',
+  'room.given_up':
+    '{count, plural, one {# text} other {# texts}} of lore and memory gave way: {tokens} tokens',
+  'room.over': 'The prompt is {over} tokens longer than the context of {context}.',
+  'room.over.assumed':
+    'The prompt may be {over} tokens too long. Nobody states the context size; {context} is assumed, so nothing was cut. Set it in the settings.',
   'insp.folded':
     '{count, plural, one {# earlier message} other {# earlier messages}}, {tokens} tokens, all unchanged',
   'insp.passage': '{source}: {title}, {tokens} tokens',
@@ -338,6 +346,8 @@ export const en = {
   'stop.gate': 'a condition on the chat does not hold ({gate})',
   'stop.excluded': 'found {found}, which forbids it',
   'stop.required': 'also needs one of {missing}',
+  'stop.no_room':
+    'needs {needed} tokens; lore and memory together have too little room, and others are more important',
   'stop.budget_closed': 'something before it did not fit and closed the budget',
   'stop.warmup': 'its keys occur {found} times, it waits for {needed}',
   'stop.resting': 'pauses for {left, plural, one {# more turn} other {# more turns}}',
@@ -368,6 +378,7 @@ export const en = {
   'fix.nearness': 'Lower the threshold of meaning to {threshold}',
   'fix.near_entries': 'Let {most} entries in by meaning',
   'fix.budget': 'Raise the lore budget to {tokens} tokens',
+  'fix.total_budget': 'Allow lore and memory together {tokens} tokens',
 
   'place.before_main': 'before the main prompt',
   'place.after_main': 'after the main prompt',

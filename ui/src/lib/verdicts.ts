@@ -105,6 +105,8 @@ export function stopWords(stop: Stop, titles: Titles): string {
       return t('stop.budget', { needed: stop.needed, left: stop.left });
     case 'over_budget':
       return t('stop.over_budget', { needed: stop.needed, limit: stop.limit });
+    case 'no_room':
+      return t('stop.no_room', { needed: stop.needed });
     case 'gate':
       return t('stop.gate', { gate: stop.gate });
     case 'excluded':
@@ -178,6 +180,8 @@ export function fixWords(change: FixChange): string {
       return t('fix.near_entries', { most: change.most });
     case 'budget':
       return t('fix.budget', { tokens: change.tokens });
+    case 'total_budget':
+      return t('fix.total_budget', { tokens: change.tokens });
     default:
       return t(`fix.${change.change}`);
   }

@@ -1,6 +1,7 @@
 //! The demonstration: a small world and a short story, with no model at all.
 
 use std::{
+    fmt,
     io::Write,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
@@ -41,16 +42,16 @@ use crate::{
 const WORLD: &[u8] = include_bytes!("../../assets/demo/world.json");
 const STORY: &[u8] = include_bytes!("../../assets/demo/story.json");
 
-/// Play a short story through a small world, with no model, and show what was woven in.
+/// Play a short story without a model, and show which lore each turn got and why.
 ///
-/// Nothing is kept: the story lives in memory.
+/// Nothing is stored: the story is only in memory.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// End after the story instead of serving on
+    /// End after the story instead of serving the page
     #[arg(long)]
     exit: bool,
 
-    /// The port; 0 takes any that is free
+    /// The port; 0 takes any free one
     #[arg(long, default_value_t = 8686)]
     port: u16,
 
@@ -72,6 +73,7 @@ struct Story {
 impl Demo {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let story: Story = serde_json::from_slice(STORY)?;
+        progress("reading the lorebook")?;
         let book = import(WORLD, &ImportOptions::new("saltmere").named("Saltmere"))?.book;
         let entries = book.entries.len();
         let stacks = LoreService::new(
@@ -82,6 +84,7 @@ impl Demo {
         let store = Arc::new(SqliteStore::in_memory()?);
         let defaults = Defaults {
             context: Tokens(2048),
+            context_stated: false,
             user: story.user.clone(),
             speaker: Some(Speaker::named(story.character.as_str())),
             seed: 7,
@@ -90,6 +93,7 @@ impl Demo {
         let offline =
             ConnectionSettings { kind: ConnectionKind::Offline, ..ConnectionSettings::default() };
         let offline = Opened::open("offline", &offline, Path::new(""))?;
+        progress("loading the tokenizer")?;
         let offline = offline.counted(fixed(self.tokenizer.load()?)).connection()?;
         let opening = opening(PathBuf::new(), ForAll::default());
         let connections = Connections::only(offline).prospecting(prospecting()).opening(opening);
@@ -98,23 +102,61 @@ impl Demo {
         let app = parts(stacks, store, connections, defaults);
         let app = App::new(AppParts { weaving, ..app });
         runtime()?.block_on(async {
+            progress("starting the server")?;
             let server = start(app.clone(), self.port, self.exit).await?;
             let address = server.address;
+            progress(&format!("playing {} turns at http://{address}", story.turns.len()))?;
             writeln!(
                 out,
                 "{}\n{entries} entries of lore, no model: the built-in storyteller speaks.\n",
                 story.title
             )?;
             play(out, &app, address, &story).await?;
+            write!(out, "{}", Next { address, serving: !self.exit })?;
+            out.flush()?;
             if self.exit {
                 return server.until(std::future::ready(())).await;
             }
-            writeln!(out, "The last turn, and why: http://{address}/")?;
-            writeln!(out, "Front ends connect to:   http://{address}/v1")?;
-            writeln!(out, "Ctrl-C ends.")?;
-            out.flush()?;
             server.until(stop_asked()).await
         })
+    }
+}
+
+/// Says on standard error what happens now. The story itself goes to standard output.
+fn progress(what: &str) -> std::io::Result<()> {
+    writeln!(std::io::stderr(), "demo: {what}")
+}
+
+/// What to do after the demo.
+struct Next {
+    address: SocketAddr,
+    /// Whether the server still runs.
+    serving: bool,
+}
+
+impl fmt::Display for Next {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { address, serving } = self;
+        writeln!(formatter, "What next?")?;
+        if *serving {
+            writeln!(formatter, "  See why each entry is in the prompt: http://{address}/")?;
+            writeln!(
+                formatter,
+                "  Play on in your front end: set its API address to http://{address}/v1"
+            )?;
+        }
+        writeln!(
+            formatter,
+            "  Install the command:  cargo install --locked --path crates/loreloom-cli"
+        )?;
+        writeln!(
+            formatter,
+            "  Use your own lore:    loreloom serve --upstream http://127.0.0.1:11434/v1 --book world.json"
+        )?;
+        if *serving {
+            writeln!(formatter, "Ctrl-C ends the demo.")?;
+        }
+        Ok(())
     }
 }
 
@@ -176,7 +218,7 @@ async fn ask(proxy: &HttpUpstream, messages: &[Value]) -> anyhow::Result<String>
     replies.into_iter().next().context("the reply is empty")
 }
 
-/// The last turn, once its reply is stored: that happens after the stream has ended.
+/// The last turn. Its reply is stored after the stream has ended.
 async fn stored(app: &App, length: usize) -> anyhow::Result<LastTurn> {
     for _ in 0..200 {
         if let Some(last) = app.last_turn().await?
@@ -205,4 +247,25 @@ fn print_woven(out: &mut dyn Write, app: &App, last: &LastTurn) -> anyhow::Resul
         writeln!(out, "  = {} of {} tokens", budget.used, budget.limit)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_demo_that_serves_on_names_its_address() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 8686));
+        let ended = Next { address, serving: false }.to_string();
+        assert!(!ended.contains("8686") && !ended.contains("Ctrl-C"), "{ended}");
+        let serving = Next { address, serving: true }.to_string();
+        for line in [
+            "  See why each entry is in the prompt: http://127.0.0.1:8686/\n",
+            "  Play on in your front end: set its API address to http://127.0.0.1:8686/v1\n",
+            "Ctrl-C ends the demo.\n",
+        ] {
+            assert!(serving.contains(line), "{serving}");
+        }
+        assert!(serving.contains(&ended["What next?\n".len()..]), "{serving}");
+    }
 }

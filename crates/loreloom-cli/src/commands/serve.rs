@@ -282,6 +282,7 @@ impl Serve {
         let user = self.user.as_ref().or(story.user.as_ref());
         let defaults = Defaults {
             context: Tokens(self.context.or(story.context).unwrap_or(DEFAULT_CONTEXT)),
+            context_stated: self.context.or(story.context).is_some(),
             user: user.map_or_else(|| "User".to_owned(), Clone::clone),
             speaker: character.map(|name| Speaker::named(name.as_str())),
             seed: self.seed.or(story.seed).unwrap_or_default(),

@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf, sync::Arc};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
-    assemble::{Assembled, Plan, PromptTemplate, PromptTexts, build},
+    assemble::{Assembled, Layout, Plan, PromptTemplate, PromptTexts, build},
     book::{Book, Entry},
     chat::{GenerationType, Path, Role},
     explain::{self, Fix},
@@ -13,7 +13,8 @@ use loreloom_core::{
     library::Library,
     macros::MacroValues,
     prompt::PromptMessage,
-    report::{Outcome, Report, Verdict, words},
+    report::{Outcome, Report, RoomUse, Verdict, words},
+    room::{Cut, Window},
     state::StoryState,
     tokens::TokenCounter,
     turn::{CardTexts, Speaker, Transcript, Turn, TurnInput},
@@ -94,9 +95,14 @@ pub(crate) struct Weave {
     #[arg(long, default_value = "normal", value_name = "TYPE")]
     generation: String,
 
-    /// The model's context size
-    #[arg(long, default_value_t = 8192, value_name = "TOKENS")]
-    context: u32,
+    /// The model's context size. A prompt that is longer loses its oldest messages
+    /// [default: 8192, without cutting]
+    #[arg(long, value_name = "TOKENS")]
+    context: Option<u32>,
+
+    /// The longest reply: so much of the context is kept free
+    #[arg(long, default_value_t = 0, value_name = "TOKENS")]
+    max_tokens: u32,
 
     /// The seed of all rolls
     #[arg(long, default_value_t = 0)]
@@ -165,7 +171,9 @@ impl Weave {
             speaker,
             user,
             card: card_texts,
-            context: Tokens(self.context),
+            context: Tokens(self.context.unwrap_or(8192)),
+            context_stated: self.context.is_some(),
+            reply_tokens: Tokens(self.max_tokens),
             seed: self.seed,
             near,
             vault_context: Some(scene),
@@ -195,19 +203,27 @@ impl Weave {
             lore.weave_watched(turn, state, counter, |cache| stages = StageTrace::watch(cache));
         let stages = if self.trace { stages.told() } else { Vec::new() };
         let built = card.is_some() || !self.main.is_empty();
+        let mut texts = card.map(|card| card.texts).unwrap_or_default();
+        if !self.main.is_empty() {
+            texts.main.clone_from(&self.main);
+        }
+        texts.lore_format.clone_from(&self.wi_format);
+        let texts = texts.expanded(&turn.macros());
+        let layout = layout_of(prompt, false);
         let mut plan = Plan::default();
-        let Assembled { messages, spans } = if built {
-            let mut texts = card.map(|card| card.texts).unwrap_or_default();
-            if !self.main.is_empty() {
-                texts.main.clone_from(&self.main);
+        let assemble = |(prompt, layout): (Vec<PromptMessage>, Layout)| {
+            if built {
+                return build(&PromptTemplate::default(), &texts, &prompt, &woven.injections);
             }
-            texts.lore_format.clone_from(&self.wi_format);
-            let texts = texts.expanded(&turn.macros());
-            build(&PromptTemplate::default(), &texts, prompt, &woven.injections)
-        } else {
-            plan = layout_of(prompt, false).plan(prompt, &woven.injections);
-            plan.apply(prompt.to_vec())
+            plan = layout.plan(&prompt, &woven.injections);
+            plan.apply(prompt)
         };
+        let (window, prompt) = (Window::of(turn.input), (prompt, &layout));
+        let (Assembled { messages, spans }, room) = cut_to_fit(&window, prompt, counter, assemble);
+        if let Some(room) = room {
+            let given_up = woven.report.room.take().unwrap_or_default().given_up;
+            woven.report.room = Some(RoomUse { given_up, ..room });
+        }
         plan.tell(&mut woven.report, spans);
         let verdicts = self.why.then(|| lore.verdicts(&woven, turn, state, counter));
         let explained = match &self.explain {
@@ -225,6 +241,33 @@ impl Weave {
     }
 }
 
+/// A prompt whose oldest messages are left out until it fits into a stated context.
+fn cut_to_fit(
+    window: &Window,
+    prompt: (&[PromptMessage], &Layout),
+    counter: &dyn TokenCounter,
+    mut assemble: impl FnMut((Vec<PromptMessage>, Layout)) -> Assembled,
+) -> (Assembled, Option<RoomUse>) {
+    let mut cut = Cut::default();
+    loop {
+        let assembled = assemble(cut.apply(prompt.0, prompt.1));
+        if !window.stated {
+            return (assembled, None);
+        }
+        let (over, tokens) = window.excess(&assembled.messages, counter);
+        let freed = cut.freed().saturating_add(over.unwrap_or_default());
+        let longer = over.map(|_| Cut::for_room(freed, prompt, window, counter));
+        if let Some(longer) = longer.filter(|longer| *longer != cut) {
+            cut = longer;
+            continue;
+        }
+        let (context, reply) = (window.context, window.reserved());
+        let (stated, left_out) = (true, cut.left_out());
+        let room = RoomUse { context, stated, reply, over, left_out, ..RoomUse::default() };
+        return (assembled, Some(RoomUse { prompt: Some(tokens), ..room }));
+    }
+}
+
 impl Output {
     fn print(&self, out: &mut dyn Write, library: &Library) -> anyhow::Result<()> {
         print_prompt(out, &self.messages)?;
@@ -235,6 +278,9 @@ impl Output {
         }
         if let Some(selection) = &self.report.selection {
             writeln!(out, "{}", words::selection(selection))?;
+        }
+        for line in self.report.room.iter().flat_map(words::room) {
+            writeln!(out, "{line}")?;
         }
         for warning in &self.report.warnings {
             writeln!(out, "note: {}", words::warning(warning))?;

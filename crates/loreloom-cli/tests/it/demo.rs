@@ -26,6 +26,9 @@ fn the_demo_tells_its_story_and_ends() {
         let part = text.split("── turn ").nth(turn).unwrap();
         assert!(part.contains(woven), "turn {turn} lacks {woven}\n{text}");
     }
+    let last = text.split("What next?\n").nth(1).unwrap_or_default();
+    let install = "  Install the command:  cargo install --locked --path crates/loreloom-cli\n";
+    assert!(last.starts_with(install), "{text}");
     assert_eq!(
         text,
         printed(home.path(), &["demo", "--exit", "--port", "0"]),

@@ -143,7 +143,7 @@ impl TryFrom<Vec<usize>> for PromptMark {
 
 impl PromptMark {
     /// The bytes it covers in its message's text; `None` if the text is another.
-    pub(super) fn range_in(&self, text: &str) -> Option<(usize, usize)> {
+    pub(crate) fn range_in(&self, text: &str) -> Option<(usize, usize)> {
         let (start, end) = self.range.unwrap_or((0, text.len()));
         text.get(start..end).map(|_| (start, end))
     }

@@ -12,13 +12,14 @@ use crate::{
     library::{ActiveEntries, Library},
     place::Injection,
     report::{Report, TurnFacts, Verdict},
+    room,
     rules::Rules,
     state::StateDelta,
     turn::{Instruments, ScannedPrompt, Turn, TurnInput},
 };
 
 /// What a turn decided.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Decision {
     /// The texts to put into the prompt; within a place, in prompt order.
     pub injections: Vec<Injection>,
@@ -79,7 +80,7 @@ pub fn finish(
         lore.extend(notes.lore);
         after.vault = notes.state;
     }
-    Decision {
+    let mut decision = Decision {
         hide_prompts: lore.hide_prompts,
         delta: StateDelta::between(state, &after),
         report: Report {
@@ -91,9 +92,14 @@ pub fn finish(
             warnings: lore.warnings,
             cache: None,
             selection,
+            room: None,
         },
         injections: lore.injections,
+    };
+    if let Some(limit) = room::limit_of(&decision.injections, turn.input, &rules.budget) {
+        room::give_way(&mut decision, limit, &rules.budget, library);
     }
+    decision
 }
 
 /// How many entries and notes have none of these verdicts.

@@ -62,6 +62,11 @@ pub enum FixChange {
         /// Tokens.
         tokens: Tokens,
     },
+    /// Allow lore and memory together so many tokens.
+    TotalBudget {
+        /// Tokens.
+        tokens: Tokens,
+    },
 }
 
 /// A change in plain English.
@@ -88,5 +93,8 @@ pub fn words(change: &FixChange) -> String {
         }
         FixChange::NearEntries { most } => format!("let {most} entries in by meaning"),
         FixChange::Budget { tokens } => format!("allow lore {tokens} tokens"),
+        FixChange::TotalBudget { tokens } => {
+            format!("allow lore and memory together {tokens} tokens")
+        }
     }
 }

@@ -118,8 +118,9 @@ impl<'a> FixTrial<'a> {
             Stop::Group { .. } => FixChange::LeaveGroups,
             Stop::Chance { roll, .. } => self.higher_probability(*roll),
             Stop::Budget { .. } | Stop::BudgetClosed { .. } | Stop::OverBudget { .. } => {
-                self.larger_budget()?
+                self.larger_budget(|tokens| FixChange::Budget { tokens })?
             }
+            Stop::NoRoom { .. } => self.larger_total()?,
             Stop::MaxEntries { most } if self.dialect() == Dialect::WorldInfo => {
                 let more = (1..=MOST_TRIED).map(|more| most.saturating_add(more));
                 let more = more.map(|most| FixChange::NearEntries { most });
@@ -226,15 +227,26 @@ impl<'a> FixTrial<'a> {
         FixChange::Probability { percent: percent.min(100.0) }
     }
 
+    /// The least total that lets the entry in. No setting makes the model's context larger.
+    fn larger_total(&self) -> Option<FixChange> {
+        if self.case.turn.input.lore_room.is_some() {
+            return None;
+        }
+        self.larger_budget(|tokens| FixChange::TotalBudget { tokens })
+    }
+
     /// The least budget that lets the entry in, by halving between too little and enough.
-    fn larger_budget(&self) -> Option<FixChange> {
+    fn larger_budget(&self, change: impl Fn(Tokens) -> FixChange) -> Option<FixChange> {
         let fits = |tokens: u32| {
             let mut trial = self.clone();
-            trial.apply(&FixChange::Budget { tokens: Tokens(tokens) });
+            trial.apply(&change(Tokens(tokens)));
             let budget = |stop: &Stop| {
                 matches!(
                     stop,
-                    Stop::Budget { .. } | Stop::BudgetClosed { .. } | Stop::OverBudget { .. }
+                    Stop::Budget { .. }
+                        | Stop::BudgetClosed { .. }
+                        | Stop::OverBudget { .. }
+                        | Stop::NoRoom { .. }
                 )
             };
             !trial.run().as_ref().is_some_and(budget)
@@ -248,7 +260,7 @@ impl<'a> FixTrial<'a> {
             let middle = u32::midpoint(too_little, enough);
             if fits(middle) { enough = middle } else { too_little = middle }
         }
-        Some(FixChange::Budget { tokens: Tokens(enough) })
+        Some(change(Tokens(enough)))
     }
 
     /// Makes a change.
@@ -306,6 +318,10 @@ impl<'a> FixTrial<'a> {
             FixChange::Budget { tokens } => {
                 self.rules.world_info.budget_percent = 100.0;
                 self.rules.world_info.budget_cap = tokens.0;
+            }
+            FixChange::TotalBudget { tokens } => {
+                self.rules.budget.total_tokens = Some(tokens.0);
+                self.rules.budget.total_percent = None;
             }
         }
     }

@@ -108,7 +108,9 @@ fn fired(verdict: &Verdict, woven: &Decision) -> Option<Fired> {
 
 fn cut(verdict: &Verdict) -> Option<TimelineCut> {
     let needed = match &verdict.outcome {
-        Outcome::Stopped(Stop::Budget { needed, .. } | Stop::BudgetClosed { needed }) => *needed,
+        Outcome::Stopped(
+            Stop::Budget { needed, .. } | Stop::BudgetClosed { needed } | Stop::NoRoom { needed },
+        ) => *needed,
         Outcome::Activated { .. } | Outcome::Stopped(_) => return None,
     };
     Some(TimelineCut { entry: verdict.entry.clone(), title: verdict.title.clone(), needed })

@@ -66,6 +66,7 @@ impl Stop {
         match self {
             Self::Budget { .. }
             | Self::BudgetClosed { .. }
+            | Self::NoRoom { .. }
             | Self::OverBudget { .. }
             | Self::MaxEntries { .. } => VerdictClass::Cut,
             Self::OutOfReach { .. }

@@ -9,6 +9,7 @@
 //! (`engine::verdicts`).
 
 mod class;
+mod room;
 mod selection;
 mod trigger;
 mod verdict;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     class::VerdictClass,
+    room::{GivenUp, LeftOutMessage, RoomUse},
     selection::{Fallback, SelectionUse, Served},
     trigger::{KeyMatch, MatchPlace, ScanPhase, TextSource, Trigger},
     verdict::{Gate, GroupRule, KeptPlace, Outcome, Reason, Stop, Verdict},
@@ -55,6 +57,10 @@ pub struct Report {
     /// How a selecting model took part, where one was to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<SelectionUse>,
+    /// How the prompt fits into the model's context, where something had to give way or the
+    /// prompt may be too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub room: Option<RoomUse>,
 }
 
 impl Report {
@@ -69,6 +75,7 @@ impl Report {
             warnings: Vec::new(),
             cache: None,
             selection: None,
+            room: None,
         }
     }
 }

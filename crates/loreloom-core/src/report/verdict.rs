@@ -321,6 +321,11 @@ pub enum Stop {
         /// What it needed.
         needed: Tokens,
     },
+    /// Lore and memory together have too little room, and it is among the least important.
+    NoRoom {
+        /// What it needed.
+        needed: Tokens,
+    },
     /// Its keys do not occur often enough.
     Warmup {
         /// Occurrences it waits for.
@@ -520,6 +525,7 @@ impl Stop {
             Self::Requires { .. } | Self::Excludes { .. } => 25,
             Self::Stripped { .. } => 26,
             Self::MaxEntries { .. } => 27,
+            Self::NoRoom { .. } => 28,
         }
     }
 
@@ -547,6 +553,7 @@ impl Stop {
             Self::Chance { .. } => "chance",
             Self::Budget { .. } => "budget",
             Self::BudgetClosed { .. } => "budget_closed",
+            Self::NoRoom { .. } => "no_room",
             Self::Warmup { .. } => "warmup",
             Self::Resting { .. } => "resting",
             Self::Context { .. } => "context",
@@ -585,7 +592,7 @@ mod tests {
         let rows = book.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
         let mut told: Vec<&str> = rows.map(|(code, _)| code).collect();
         let mut codes = codes();
-        assert_eq!(codes.len(), 55);
+        assert_eq!(codes.len(), 56);
         codes.sort_unstable();
         told.sort_unstable();
         assert_eq!(told, codes);

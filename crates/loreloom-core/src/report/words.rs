@@ -1,8 +1,8 @@
 //! Verdicts in plain English, for the command line.
 
 use super::{
-    Gate, GroupRule, KeptPlace, KeyMatch, Outcome, Reason, SelectionUse, Served, Stop, TextSource,
-    Trigger, Verdict, Warning,
+    Gate, GroupRule, KeptPlace, KeyMatch, Outcome, Reason, RoomUse, SelectionUse, Served, Stop,
+    TextSource, Trigger, Verdict, Warning,
 };
 use crate::{
     book::SelectiveLogic,
@@ -10,6 +10,7 @@ use crate::{
     ids::EntryId,
     place::{Place, Provenance},
     turn::StillHolds,
+    units::Tokens,
 };
 
 /// What people call an entry.
@@ -231,6 +232,38 @@ pub fn pool(pool: &str) -> String {
     }
 }
 
+/// How a prompt fits into the model's context, a line for each thing.
+pub fn room(room: &RoomUse) -> Vec<String> {
+    let RoomUse { context, reply, prompt, left_out, given_up, .. } = room;
+    let mut lines = Vec::new();
+    if let Some(prompt) = prompt {
+        lines.push(format!("prompt: {prompt} tokens, {reply} for the reply, context {context}"));
+    }
+    if !left_out.is_empty() {
+        let tokens: Tokens = left_out.iter().map(|one| one.tokens).sum();
+        let count = count(u32::try_from(left_out.len()).unwrap_or(u32::MAX), "message");
+        lines.push(format!("left out for room: the oldest {count}, {tokens} tokens"));
+    }
+    if !given_up.is_empty() {
+        let tokens: Tokens = given_up.iter().map(|one| one.tokens).sum();
+        let count = count(u32::try_from(given_up.len()).unwrap_or(u32::MAX), "text");
+        lines.push(format!("gave way for room: {count} of lore and memory, {tokens} tokens"));
+    }
+    lines.extend(too_long(room));
+    lines
+}
+
+/// That a prompt is too long; `None` if it fits.
+pub fn too_long(room: &RoomUse) -> Option<String> {
+    let RoomUse { context, reply, prompt, over, stated, .. } = room;
+    let (over, prompt) = (over.as_ref()?, prompt.unwrap_or_default());
+    let size = if *stated { "is" } else { "is not stated and assumed to be" };
+    Some(format!(
+        "the prompt may be {over} tokens too long: it has {prompt}, {reply} are for the reply, \
+         and the context {size} {context}"
+    ))
+}
+
 /// A place in words.
 pub fn place(place: &Place) -> String {
     match place {
@@ -286,9 +319,10 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         Stop::Chance { roll, probability } => {
             format!("rolled {roll:.1}, needed at most {probability:.1}")
         }
-        Stop::Budget { .. } | Stop::OverBudget { .. } | Stop::BudgetClosed { .. } => {
-            budget_stop(stop)
-        }
+        Stop::Budget { .. }
+        | Stop::OverBudget { .. }
+        | Stop::BudgetClosed { .. }
+        | Stop::NoRoom { .. } => budget_stop(stop),
         Stop::Once { .. } => "matched before and fires only once".to_owned(),
         Stop::Gate { gate } => self::gate(gate),
         Stop::Excluded { found } => format!("{} was found, which forbids it", list(found)),
@@ -346,6 +380,11 @@ fn budget_stop(stop: &Stop) -> String {
         }
         Stop::BudgetClosed { needed } => format!(
             "an entry before it did not fit, which closed the budget; it has {}",
+            count(needed.0, "token")
+        ),
+        Stop::NoRoom { needed } => format!(
+            "lore and memory together have too little room, and others are more important; it \
+             has {}",
             count(needed.0, "token")
         ),
         other => format!("{other:?}"),

@@ -28,6 +28,15 @@ pub struct TurnInput {
     pub generation: GenerationType,
     /// The model's context size.
     pub context: Tokens,
+    /// Whether a setting, the request or the model's server stated that size.
+    #[serde(skip_serializing_if = "is_default")]
+    pub context_stated: bool,
+    /// The longest reply that the request asks for; 0 if it does not say.
+    #[serde(skip_serializing_if = "is_default")]
+    pub reply_tokens: Tokens,
+    /// The most tokens that lore may take, where lore had to give way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lore_room: Option<Tokens>,
     /// The seed of all rolls.
     pub seed: u64,
     /// The time.

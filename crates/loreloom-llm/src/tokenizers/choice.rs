@@ -41,8 +41,11 @@ pub enum TokenizerError {
         /// What is wrong.
         reason: String,
     },
-    /// This build leaves out reading files.
-    #[error("tokenizer file `{name}` needs a build with the feature `hf`")]
+    /// This build cannot read files.
+    #[error(
+        "the tokenizer file `{name}` needs a build with the feature `hf`: \
+         cargo install --locked --path crates/loreloom-cli --features hf"
+    )]
     NotBuiltIn {
         /// The file.
         name: String,

@@ -51,7 +51,7 @@ pub(super) fn read(mut value: Value, before: &Entry) -> Result<Entry, Problem> {
     if let Some(found) = wrong {
         return Err(Problem::value("activation.keys", "must be a list of texts", found));
     }
-    let mut entry: Entry = read_value(value)?;
+    let mut entry: Entry = read_value(&value)?;
     entry.raw.clone_from(&before.raw);
     Ok(entry)
 }

@@ -1,6 +1,10 @@
 //! What handlers take out of a call, with problems for whatever cannot be read.
 //!
 //! Unknown fields are refused by name: a misspelt field must not pass as one left out.
+//!
+//! The compiler makes code for every type that is read or written here, once for each source and
+//! each target. So there is one source (bytes) and one target (a vector), and whatever does not
+//! depend on the type is in functions of its own.
 
 use axum::{
     extract::{
@@ -11,7 +15,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use http::{HeaderMap, Uri, header::CONTENT_TYPE, request::Parts};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri, header::CONTENT_TYPE, request::Parts};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -27,24 +31,39 @@ pub(crate) struct Json<T>(pub(crate) T);
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        if !is_json(request.headers()) {
-            let found = content_type(request.headers()).unwrap_or_default().to_owned();
-            let detail = format!("the body must be `application/json`, found `{found}`");
-            return Err(Problem::new(Code::WrongType, detail).at("content-type").with(found));
-        }
-        let bytes = Bytes::from_request(request, state).await.map_err(|error| unread(&error))?;
-        // A list of values would be read as an object's fields in their order.
-        if bytes.trim_ascii_start().first() == Some(&b'[') {
-            return Err(Problem::new(Code::WrongValue, "the body must be an object, found a list"));
-        }
-        read_json(&bytes).map(Self)
+    async fn from_request(request: Request, _state: &S) -> Result<Self, Problem> {
+        read_json(&object(request).await?).map(Self)
     }
+}
+
+/// The bytes of a body that says it is JSON and begins as an object does.
+async fn object(request: Request) -> Result<Bytes, Problem> {
+    if !is_json(request.headers()) {
+        let found = content_type(request.headers()).unwrap_or_default().to_owned();
+        let detail = format!("the body must be `application/json`, found `{found}`");
+        return Err(Problem::new(Code::WrongType, detail).at("content-type").with(found));
+    }
+    let bytes = Bytes::from_request(request, &()).await.map_err(|error| unread(&error))?;
+    // A list of values would be read as an object's fields in their order.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err(Problem::new(Code::WrongValue, "the body must be an object, found a list"));
+    }
+    Ok(bytes)
 }
 
 impl<T: Serialize> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
-        axum::Json(self.0).into_response()
+        answer(serde_json::to_vec(&self.0))
+    }
+}
+
+fn answer(written: Result<Vec<u8>, serde_json::Error>) -> Response {
+    match written {
+        Ok(bytes) => {
+            let json = HeaderValue::from_static("application/json");
+            ([(CONTENT_TYPE, json)], bytes).into_response()
+        }
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }
 
@@ -62,7 +81,7 @@ impl<S: Send + Sync> FromRequest<S> for Raw {
 
 /// Why a body was not read.
 fn unread(rejection: &BytesRejection) -> Problem {
-    if rejection.status() == http::StatusCode::PAYLOAD_TOO_LARGE {
+    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
         let detail = format!("the body may have {} MiB at most", MOST_BYTES >> 20);
         return Problem::new(Code::TooLarge, detail);
     }
@@ -86,38 +105,71 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
 /// Reads a JSON document, refusing unknown fields by name.
 pub(crate) fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut reading = serde_json::Deserializer::from_slice(bytes);
-    let value = read_strictly(&mut reading)?;
+    let value = read_strictly(&mut reading).map_err(|misread| misread.problem(Source::Body))?;
     reading.end().map_err(|error| Problem::new(Code::Unreadable, error.to_string()))?;
     Ok(value)
 }
 
 /// Reads a JSON value, refusing unknown fields by name.
-pub(crate) fn read_value<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
-    read_strictly(value)
+pub(crate) fn read_value<T: DeserializeOwned>(value: &Value) -> Result<T, Problem> {
+    let text = value.to_string();
+    let mut reading = serde_json::Deserializer::from_slice(text.as_bytes());
+    read_strictly(&mut reading).map_err(|misread| misread.problem(Source::Value))
 }
 
-fn read_strictly<'de, T, D>(reading: D) -> Result<T, Problem>
-where
-    T: DeserializeOwned,
-    D: serde::Deserializer<'de, Error = serde_json::Error>,
-{
+/// What JSON is read from.
+#[derive(Clone, Copy)]
+enum Source {
+    /// The text that a client sent. An error says the line and column.
+    Body,
+    /// A value, which has no lines.
+    Value,
+}
+
+/// Why JSON was not read.
+enum Misread {
+    /// It has a field that the type has not.
+    Unknown(String),
+    /// The error, and the path to what it is about.
+    Wrong(serde_json::Error, String),
+}
+
+/// Reads from the one kind of source that there is.
+fn read_strictly<T: DeserializeOwned>(
+    reading: &mut serde_json::Deserializer<serde_json::de::SliceRead<'_>>,
+) -> Result<T, Misread> {
     let (mut unknown, mut track) = (None, serde_path_to_error::Track::new());
     let tracked = serde_path_to_error::Deserializer::new(reading, &mut track);
-    let read = serde_ignored::deserialize(tracked, |path| {
+    let mut remember = |path: serde_ignored::Path<'_>| {
         unknown.get_or_insert(path.to_string());
-    });
+    };
+    // A trait object, so that the types on the way do not depend on this function's.
+    let remember: &mut dyn FnMut(serde_ignored::Path<'_>) = &mut remember;
+    let read = serde_ignored::deserialize(tracked, remember);
     match (read, unknown) {
         (Ok(value), None) => Ok(value),
-        (Ok(_), Some(field)) => Err(Problem::unknown_field(&field.replace(".?", ""))),
-        (Err(error), _) => Err(misread(&error, &track.path().to_string())),
+        (Ok(_), Some(field)) => Err(Misread::Unknown(field)),
+        (Err(error), _) => Err(Misread::Wrong(error, track.path().to_string())),
     }
 }
 
-fn misread(error: &serde_json::Error, path: &str) -> Problem {
+impl Misread {
+    fn problem(self, source: Source) -> Problem {
+        match self {
+            Self::Unknown(field) => Problem::unknown_field(&field.replace(".?", "")),
+            Self::Wrong(error, path) => misread(&error, &path, source),
+        }
+    }
+}
+
+fn misread(error: &serde_json::Error, path: &str, source: Source) -> Problem {
     if error.is_syntax() || error.is_eof() {
         return Problem::new(Code::Unreadable, format!("the body is no JSON: {error}"));
     }
-    let said = error.to_string();
+    let mut said = error.to_string();
+    if let (Source::Value, Some((what, _place))) = (source, said.rsplit_once(" at line ")) {
+        said.truncate(what.len());
+    }
     if let Some(rest) = said.strip_prefix("unknown field `")
         && let Some((field, _)) = rest.split_once('`')
     {
@@ -272,6 +324,15 @@ mod tests {
             let found = read_json::<Outer>(body.as_bytes()).err();
             assert_eq!(found.as_ref().map(Problem::detail), detail, "{body}");
         }
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_read_has_no_line() {
+        let value = serde_json::json!({ "inner": { "size": "x at line 1" } });
+        let found = read_value::<Outer>(&value).err();
+        let detail = "`inner.size`: invalid type: string \"x at line 1\", \
+                      expected a whole number from 0 to 4294967295";
+        assert_eq!(found.as_ref().map(Problem::detail), Some(detail));
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl LorePatch {
         if !self.rules.is_empty() {
             let mut value = serde_json::to_value(&source.rules).unwrap_or_default();
             merge(&mut value, &Value::Object(self.rules.clone()));
-            let rules: Result<Rules, Problem> = read_value(value);
+            let rules: Result<Rules, Problem> = read_value(&value);
             source.rules = rules.map_err(|problem| problem.inside(&named("rules")))?;
         }
         Ok(source)

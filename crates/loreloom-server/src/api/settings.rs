@@ -234,7 +234,7 @@ fn patched_rules(
     }
     let mut value = serde_json::to_value(set.unwrap_or(own)).unwrap_or_default();
     merge(&mut value, &Value::Object(patch));
-    let rules: Rules = read_value(value).map_err(|problem| problem.inside("rules"))?;
+    let rules: Rules = read_value(&value).map_err(|problem| problem.inside("rules"))?;
     checked_rules(&rules)?;
     Ok(Some(rules))
 }
@@ -259,7 +259,7 @@ async fn change(
     let (before, _) = Overrides::read(app.store.as_ref(), &caller.tenant).await?;
     let mut value = serde_json::to_value(&before).unwrap_or_default();
     merge(&mut value, &Value::Object(patch.set));
-    let overrides: Overrides = read_value(value).map_err(|problem| problem.inside("set"))?;
+    let overrides: Overrides = read_value(&value).map_err(|problem| problem.inside("set"))?;
     checked(&overrides)?;
     let mut changes = vec![overrides.change()?];
     if patch.reset_rules || !patch.rules.is_empty() {

@@ -114,7 +114,8 @@ fn cut(verdict: &Verdict, is_note: impl Fn(&EntryId) -> bool) -> Option<Thread> 
         Outcome::Stopped(
             Stop::Budget { needed, .. }
             | Stop::BudgetClosed { needed }
-            | Stop::OverBudget { needed, .. },
+            | Stop::OverBudget { needed, .. }
+            | Stop::NoRoom { needed },
         ) => *needed,
         Outcome::Stopped(Stop::MaxEntries { .. }) => Tokens::ZERO,
         Outcome::Activated { .. } | Outcome::Stopped(_) => return None,

@@ -260,7 +260,7 @@ fn slots(app: &App, changes: Map<String, Value>) -> Result<Option<SlotChanges>, 
     }
     let mut value = serde_json::to_value(app.settings.now().slots.as_ref()).unwrap_or_default();
     merge(&mut value, &Value::Object(changes));
-    let slots: Result<SlotChanges, Problem> = read_value(value);
+    let slots: Result<SlotChanges, Problem> = read_value(&value);
     let slots = slots.and_then(|slots| checked_slots(&slots).map(|()| slots));
     slots.map(Some).map_err(|problem| problem.inside("memory"))
 }

@@ -12,7 +12,8 @@ use loreloom_core::{
     prompt::PromptMessage,
     replay::{TurnChange, TurnLine, compare},
     report::{
-        BudgetUse, KeptPlace, Outcome, Report, TurnFacts, Verdict, VerdictClass, Warning, words,
+        BudgetUse, KeptPlace, Outcome, Report, RoomUse, TurnFacts, Verdict, VerdictClass, Warning,
+        words,
     },
     units::{Timestamp, Tokens},
 };
@@ -78,6 +79,8 @@ struct TurnView {
     budgets: Vec<BudgetUse>,
     /// Things a person should know.
     warnings: Vec<Warning>,
+    /// How the prompt fits into the model's context, where something had to give way.
+    room: Option<RoomUse>,
     /// Verdicts by class, of all entries.
     counts: Counts,
     /// Whether deciding it again gives the same bytes; `None` if its books or circumstances
@@ -166,6 +169,7 @@ async fn one(
         threads: threads(&looked.past.record, report, |id| is_note(&looked, id)),
         budgets: report.budgets.clone(),
         warnings: report.warnings.clone(),
+        room: report.room.clone(),
         counts: Counts::of(looked.verdicts()),
         reproduced: differences.as_ref().map(Vec::is_empty),
         differences: differences.iter().flatten().map(ToString::to_string).collect(),

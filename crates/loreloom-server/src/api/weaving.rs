@@ -6,7 +6,7 @@ use loreloom_core::{
     ids::{ChatId, PrefixHash},
     place::{Injection, Place},
     prompt::PromptMessage,
-    report::{BudgetUse, Warning},
+    report::{BudgetUse, RoomUse, Warning},
     state::StoryState,
     turn::{Speaker, StoryContext, TurnInput},
     units::Tokens,
@@ -89,6 +89,8 @@ struct WeaveBody {
     /// The model's context size.
     #[schema(minimum = 1)]
     context: Option<u32>,
+    /// The longest reply, in tokens: so much of the context is kept free.
+    max_tokens: Option<u32>,
     /// The seed of all rolls.
     seed: Option<u64>,
     /// Decide, but store nothing. True without it.
@@ -131,6 +133,8 @@ struct WovenView {
     budgets: Vec<BudgetUse>,
     /// Things a person should know.
     warnings: Vec<Warning>,
+    /// How the prompt fits into the model's context, where something had to give way.
+    room: Option<RoomUse>,
     /// The prompt with the texts sewn in.
     prompt: PromptMap,
     /// The stored turn; none for a dry run.
@@ -162,6 +166,8 @@ async fn weave(
     let input = TurnInput {
         generation: body.generation,
         context: body.context.map_or(line.context, Tokens),
+        context_stated: body.context.is_some() || line.context_stated,
+        reply_tokens: Tokens(body.max_tokens.unwrap_or_default()),
         seed: body.seed.unwrap_or(live.defaults.seed),
         user: body.user.unwrap_or_else(|| live.defaults.user.clone()),
         speaker: body.character.map(Speaker::named).or_else(|| live.defaults.speaker.clone()),
@@ -263,6 +269,7 @@ impl WovenView {
             threads: of_report(injections, report, is_note),
             budgets: report.budgets.clone(),
             warnings: report.warnings.clone(),
+            room: report.room.clone(),
             prompt: PromptMap::of(&sent.messages, &sent.spans, None, titles, counter),
             turn: None,
             undo: None,

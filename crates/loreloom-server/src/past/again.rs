@@ -184,4 +184,5 @@ fn recollect(woven: &mut Decision, record: &TurnRecord) {
     woven.report.budgets.extend(budgets.cloned());
     // What was measured after sending belongs to the prompts of that day.
     woven.report.cache.clone_from(&record.report.cache);
+    woven.report.room.clone_from(&record.report.room);
 }

@@ -20,6 +20,8 @@ pub(crate) const TYPE: HeaderName = HeaderName::from_static("x-loreloom-type");
 pub(crate) const WARNING: HeaderName = HeaderName::from_static("x-loreloom-warning");
 /// How many texts were woven in.
 pub(crate) const WOVEN: HeaderName = HeaderName::from_static("x-loreloom-woven");
+/// How many of the oldest messages were left out, because the context is full.
+pub(crate) const LEFT_OUT: HeaderName = HeaderName::from_static("x-loreloom-left-out");
 
 /// The connection: named by the front end.
 pub(crate) const CONNECTION: &str = "x-loreloom-connection";

@@ -18,6 +18,7 @@ mod recent_paths;
 mod recognise;
 mod recogniser;
 mod remember;
+mod room;
 mod send;
 mod store;
 mod story;

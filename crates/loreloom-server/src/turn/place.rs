@@ -8,6 +8,7 @@ use loreloom_core::{
     cache_placement::{Arrangement, Canvas, LoreSources, Zone},
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
+    room::Cut,
 };
 
 use super::{
@@ -15,6 +16,7 @@ use super::{
     body::RequestBody,
     decide::DecidedTurn,
     prompt_cache::{LorePlacement, breakpoints},
+    room,
 };
 use crate::connections::{Connection, ModelRoute};
 
@@ -37,6 +39,8 @@ pub(crate) struct PlacedTurn {
     pub(super) prompt: Vec<PromptMessage>,
     /// What its parts are.
     layout: Layout,
+    /// What the front end sent and the model does not get.
+    pub(super) cut: Cut,
     /// How it changes.
     pub(super) plan: Plan,
     /// The injections where the prompt cache wants them; `None` if they stay where they are.
@@ -56,6 +60,9 @@ pub(super) fn place(
     let (settings, prompt) = (turns.settings.now(), body.take_prompt());
     let placement = &settings.weaving.placement;
     let placed = PlacedTurn::new(turn, placement, prompt, layout);
+    if !placed.cut.is_empty() {
+        body.leave_out(&placed.cut);
+    }
     let line = &placed.turn.line;
     let now = || placed.plan.apply(placed.prompt.clone());
     let marks = breakpoints(line, placement, now, &placed.moving);
@@ -76,17 +83,28 @@ pub(super) fn without_story(
 }
 
 impl PlacedTurn {
-    /// Places a turn in a prompt. If injections move for the prompt cache, the turn's input
-    /// says so.
+    /// Places a turn in a prompt, within the model's context. If injections move for the prompt
+    /// cache, the turn's input says so.
     pub(crate) fn new(
-        mut turn: Box<DecidedTurn>,
+        turn: Box<DecidedTurn>,
         placement: &LorePlacement,
         prompt: Vec<PromptMessage>,
         layout: Layout,
     ) -> Self {
         let layout = Layout { wrap: turn.lore.rules().wrap.clone(), ..layout };
+        room::placed(turn, placement, prompt, layout)
+    }
+
+    /// Places the texts of a turn as they are.
+    pub(super) fn as_decided(
+        mut turn: Box<DecidedTurn>,
+        placement: &LorePlacement,
+        prompt: Vec<PromptMessage>,
+        layout: Layout,
+    ) -> Self {
         let (moved, moving) = match placement {
             LorePlacement::FrontEnd => {
+                turn.input.arrangement = None;
                 let injections = turn.decision.injections.iter();
                 let in_chat = injections.filter(|one| matches!(one.place, Place::AtDepth(_)));
                 (None, in_chat.map(|one| one.source.clone()).collect())
@@ -101,7 +119,7 @@ impl PlacedTurn {
         };
         let injections = moved.as_ref().unwrap_or(&turn.decision.injections);
         let plan = layout.plan(&prompt, injections);
-        Self { turn, prompt, layout, plan, moved, moving }
+        Self { turn, prompt, layout, cut: Cut::default(), plan, moved, moving }
     }
 
     /// The injections in their places.

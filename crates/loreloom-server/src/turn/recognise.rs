@@ -45,7 +45,9 @@ pub(super) async fn recognise(
     let next = found.speakers.next.as_deref().map(Speaker::named);
     let input = TurnInput {
         generation: found.generation,
-        context: line.context,
+        context: body.limits.context.unwrap_or(line.context),
+        context_stated: body.limits.context.is_some() || line.context_stated,
+        reply_tokens: body.limits.reply,
         seed: defaults.seed,
         user: found.speakers.user.unwrap_or_else(|| defaults.user.clone()),
         speaker: next.or_else(|| defaults.speaker.clone()),

@@ -5,7 +5,7 @@ use http::{
     HeaderMap,
     header::{ACCEPT_ENCODING, AUTHORIZATION},
 };
-use loreloom_core::ids::TenantId;
+use loreloom_core::{ids::TenantId, report::words};
 use loreloom_ports::{UpstreamError, UpstreamReply};
 
 use super::{Turns, place::PreparedRequest};
@@ -49,6 +49,14 @@ pub(super) fn response_headers(prepared: &PreparedRequest) -> HeaderMap {
         found.insert(headers::WOVEN, placed.plan.texts().into());
         headers::tell(&mut found, headers::CHAT, turn.story.path.chat().as_str());
         headers::tell(&mut found, headers::TYPE, turn.input.generation.as_str());
+        if let Some(room) = &turn.decision.report.room {
+            if !room.left_out.is_empty() {
+                found.insert(headers::LEFT_OUT, room.left_out.len().into());
+            }
+            if let Some(warning) = words::too_long(room) {
+                headers::tell(&mut found, headers::WARNING, &warning);
+            }
+        }
     }
     if let Some(complaint) = &prepared.complaint {
         headers::tell(&mut found, headers::WARNING, complaint);

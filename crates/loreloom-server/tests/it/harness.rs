@@ -167,6 +167,7 @@ impl Loreloom {
             clock,
             defaults: Defaults {
                 context: Tokens(4096),
+                context_stated: false,
                 user: "Mira".to_owned(),
                 speaker: None,
                 seed: 0,

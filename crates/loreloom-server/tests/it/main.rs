@@ -19,6 +19,7 @@ mod noting;
 mod proxy;
 mod remembering;
 mod responses;
+mod room;
 mod safety;
 mod slots;
 mod story;

@@ -17,8 +17,8 @@ pub use self::{
 };
 
 /// The names of all benchmarks.
-pub const NAMES: [&str; 8] =
-    ["activation", "cache", "formats", "proxy", "recall", "replay", "store", "vault"];
+pub const NAMES: [&str; 9] =
+    ["activation", "cache", "formats", "proxy", "recall", "replay", "start", "store", "vault"];
 
 /// Measures one part of the proxy.
 pub fn run_part(part: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
@@ -49,6 +49,7 @@ pub fn run(name: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
         "proxy" => proxy::run(None, print),
         "recall" => recall::run(print),
         "replay" => replay::run(print),
+        "start" => proxy::run_start(print),
         "store" => store::run(print),
         "vault" => vault::run(print),
         other => Err(format!("there is no benchmark `{other}`; they are: {}", NAMES.join(", "))),

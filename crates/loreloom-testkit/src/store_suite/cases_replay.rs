@@ -50,6 +50,9 @@ fn input(path: &Path) -> TurnInput {
     TurnInput {
         generation: GenerationType::Swipe,
         context: Tokens(4096),
+        context_stated: true,
+        reply_tokens: Tokens(300),
+        lore_room: Some(Tokens(900)),
         seed: 9,
         at: Some(Timestamp(1_700)),
         group: Some("Crew".to_owned()),

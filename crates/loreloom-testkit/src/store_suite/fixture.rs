@@ -180,6 +180,7 @@ fn report(path: &Path, verdicts: Vec<Verdict>) -> Report {
         selection: None,
         warnings: Vec::new(),
         cache: None,
+        room: None,
     }
 }
 

@@ -70,6 +70,17 @@ impl VaultDelta {
             log_length: after.log.len(),
         }
     }
+
+    /// Takes back what a note started whose text did not get into the prompt after all.
+    pub(crate) fn forget(&mut self, note: &EntryId, title: &str) {
+        self.cooldown.remove(note);
+        self.staleness.remove(note);
+        self.streak.remove(note);
+        self.history.remove(note);
+        for record in &mut self.logged {
+            record.notes.retain(|logged| logged.title != title);
+        }
+    }
 }
 
 impl VaultState {

@@ -1,5 +1,6 @@
 //! The body of a request: its prompt is read and changed, all else stays byte for byte.
 
+mod limits;
 mod message;
 mod own;
 mod raw;
@@ -8,7 +9,7 @@ mod write;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use loreloom_core::{
-    assemble::Plan, cache_placement::CacheMark, chat::Role, prompt::PromptMessage,
+    assemble::Plan, cache_placement::CacheMark, chat::Role, prompt::PromptMessage, room::Cut,
     turn::StoryContext,
 };
 use loreloom_formats::JsonEdits;
@@ -17,6 +18,8 @@ use loreloom_recognise::{
     wire::{self, PromptField, WireBody, outline::Outline},
 };
 use memchr::memmem;
+
+pub(crate) use self::limits::StatedLimits;
 
 /// Our own field in a body. It is read and never sent on.
 const OWN_FIELD: &str = "loreloom";
@@ -37,6 +40,8 @@ pub(super) struct RequestBody {
     pub(super) model: Option<String>,
     /// What it states about the story besides its messages.
     pub(super) stated: StoryContext,
+    /// The limits that it states.
+    pub(super) limits: StatedLimits,
     /// What is wrong with our own field or headers.
     pub(super) complaint: Option<String>,
 }
@@ -74,8 +79,9 @@ impl RequestBody {
         let (stated, misstated) = own.as_ref().map(own::stated).unwrap_or_default();
         let complaint = own.as_ref().and_then(own::complaint).or(misstated);
         let complaint = complaint.or_else(|| own::misheaded(headers));
+        let limits = StatedLimits::of(&raw::RawFields::over(text, &outline));
         let (came, has_own) = (came.clone(), own.is_some());
-        Ok(Self { came, has_own, outline, field, request, model, stated, complaint })
+        Ok(Self { came, has_own, outline, field, request, model, stated, limits, complaint })
     }
 
     /// Takes out the prompt as reports show it: a text prompt is one message.
@@ -107,6 +113,15 @@ impl RequestBody {
     /// How many of its messages nothing can be put before.
     pub(super) fn fixed(&self) -> usize {
         usize::from(self.field == PromptField::Input { instructed: true })
+    }
+
+    /// Leaves the oldest messages out of the prompt.
+    pub(super) fn leave_out(&mut self, cut: &Cut) {
+        // It was read as text.
+        let text = std::str::from_utf8(&self.came).unwrap_or_default();
+        let shorter = write::shortened(text, &self.outline, self.field, cut);
+        let Some(outline) = Outline::of(&shorter) else { return };
+        (self.came, self.outline, self.has_own) = (Bytes::from(shorter), outline, false);
     }
 
     /// The body with a plan applied to its prompt and breakpoints for the prompt cache. If there

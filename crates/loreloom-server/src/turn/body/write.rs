@@ -5,6 +5,7 @@ use std::ops::Range;
 use loreloom_core::{
     assemble::{Insertion, Plan},
     cache_placement::CacheMark,
+    room::Cut,
 };
 use loreloom_formats::JsonEdits;
 use loreloom_recognise::wire::{PromptField, outline::Outline};
@@ -49,6 +50,30 @@ pub(super) fn woven(body: &str, outline: &Outline, field: PromptField, plan: &Pl
         }
     }
     json.apply(body)
+}
+
+/// The body with the oldest messages left out and without our own field.
+pub(super) fn shortened(body: &str, outline: &Outline, field: PromptField, cut: &Cut) -> String {
+    let (first, list) = match field {
+        PromptField::Messages { .. } => (0, "messages"),
+        PromptField::Input { instructed } => (usize::from(instructed), "input"),
+        PromptField::Prompt => (0, "prompt"),
+    };
+    let fields = RawFields::over(body, outline);
+    let items = fields.list(list).map_or(&[][..], |(_, items)| items);
+    let count = first + items.len().max(1);
+    let within = woven(body, outline, field, &cut.plan(count));
+    if !(0..count).any(|at| cut.drops(at)) {
+        return within;
+    }
+    let outline = Outline::of(&within).unwrap_or_default();
+    let fields = RawFields::over(&within, &outline);
+    let Some((all, items)) = fields.list(list) else { return within };
+    let rows = items.iter().enumerate().map(|(at, one)| (one.clone(), !cut.drops(first + at)));
+    let rows: Vec<(Range<usize>, bool)> = rows.collect();
+    let mut json = JsonEdits::default();
+    json.remove_rows(&within, all.start + 1..all.end - 1, &rows);
+    json.apply(&within)
 }
 
 /// Edits a JSON string that is message `at` of the plan.

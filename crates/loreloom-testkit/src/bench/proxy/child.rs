@@ -115,13 +115,12 @@ pub(in crate::bench) fn binary() -> Result<PathBuf, String> {
     let binary = own.with_file_name(format!("loreloom{}", std::env::consts::EXE_SUFFIX));
     let there = binary.is_file();
     there.then_some(binary).ok_or_else(|| {
-        "the proxy is measured as it ships: `cargo build --release -p loreloom-cli` first"
-            .to_owned()
+        "the program that is measured is not beside this one: `./dev bench` builds it".to_owned()
     })
 }
 
 /// A SillyTavern book; its entries have names that the stories mention now and then.
-fn book_of(entries: usize) -> String {
+pub(super) fn book_of(entries: usize) -> String {
     let entry = |at: usize| {
         serde_json::json!({
             "uid": at, "key": [format!("place{at}"), format!("keeper{at}")], "keysecondary": [],

@@ -9,6 +9,7 @@ pub(super) mod beside;
 pub(super) mod child;
 mod growth;
 mod peers;
+mod start;
 mod wire;
 
 use std::{net::SocketAddr, time::Duration};
@@ -159,6 +160,11 @@ pub(super) fn run(only: Option<&str>, print: &mut dyn FnMut(Figure)) -> Measured
 /// What it holds in memory while so many requests pass.
 pub(super) fn run_growth(requests: u64, print: &mut dyn FnMut(Figure)) -> Measured<()> {
     runtime()?.block_on(growth::run(requests, print)).map_err(|error| error.to_string())
+}
+
+/// What a newcomer waits for.
+pub(super) fn run_start(print: &mut dyn FnMut(Figure)) -> Measured<()> {
+    runtime()?.block_on(start::run(print)).map_err(|error| error.to_string())
 }
 
 /// The proxy beside `LiteLLM`'s, which is this program.

@@ -124,8 +124,12 @@ fn stopped<'a>(stop: &Stop, title: &impl Fn(&loreloom_core::ids::EntryId) -> &'a
         }
         Stop::Chance { roll, probability } => format!("{code}: {roll} of {probability}"),
         Stop::Budget { needed, left, .. } => format!("{code}: needs {needed}, {left} left"),
-        Stop::OverBudget { needed, limit } => format!("{code}: needs {needed} of {limit}"),
-        Stop::BudgetClosed { needed } => format!("{code}: needs {needed}"),
+        Stop::OverBudget { needed, limit } => {
+            format!("{code}: needs {needed} of {limit}")
+        }
+        Stop::BudgetClosed { needed } | Stop::NoRoom { needed } => {
+            format!("{code}: needs {needed}")
+        }
         Stop::OutOfReach { key, distance, depth, characters, tokens } => {
             let depth = match (characters, tokens) {
                 (Some(characters), _) => format!("{characters} characters"),
