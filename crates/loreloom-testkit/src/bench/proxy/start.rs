@@ -32,7 +32,7 @@ const TURNS: u64 = 5;
 /// Starts that are measured.
 const STARTS: usize = 7;
 /// The longest wait for the last story to be stored.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Measures all of it.
 pub(super) async fn run(print: &mut dyn FnMut(Figure)) -> Result<(), Box<dyn Error>> {
