@@ -116,8 +116,7 @@ export async function axe(page: Page): Promise<void> {
 /** Waits until what was changed is drawn. */
 const drawn = (page: Page): Promise<void> =>
   page.evaluate(
-    () =>
-      new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))),
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))),
   );
 
 /** Waits until every answer that the page asked for has come and is drawn. */
