@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// The length of the texts.
-const LENGTH: usize = 100_000;
+const LENGTH: usize = 40_000;
 
 /// Signs that are repeated.
 const SIGNS: [&str; 44] = [
