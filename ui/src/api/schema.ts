@@ -1567,6 +1567,11 @@ export interface components {
             /** @description Tokens of the common beginning, of the prompt before and of this one. */
             kept: components["schemas"]["Kept"];
         };
+        /**
+         * @description Why the expression of a key was not run to its end.
+         * @enum {string}
+         */
+        KeyCost: "too_many_steps" | "suspended" | "no_steps_left";
         /** @description How often a key is found. */
         KeyFrequency: {
             /** @description Chats it is found in. */
@@ -3365,6 +3370,8 @@ export interface components {
         } | {
             /** @enum {string} */
             code: "key_too_slow";
+            /** @description Why it was given up. */
+            cost: components["schemas"]["KeyCost"];
             /** @description The key. */
             key: string;
         } | {
@@ -4268,6 +4275,8 @@ export interface components {
         Warning: {
             /** @enum {string} */
             code: "key_too_slow";
+            /** @description Why it was given up. */
+            cost: components["schemas"]["KeyCost"];
             /** @description The entry's title. */
             entry: string;
             /** @description The key. */
