@@ -26,6 +26,7 @@ mod reading;
 mod run;
 mod serve;
 mod server_settings;
+mod settings;
 mod stored_turns;
 mod stories;
 mod two_servers;

@@ -4,11 +4,13 @@ use std::ops::Range;
 
 use loreloom_core::book::is_js_space;
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 
 use crate::ahead::Ahead;
 
 /// Where a first-level heading says its text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Headings {
     /// On its own line; a heading that says nothing is none.
     #[default]
