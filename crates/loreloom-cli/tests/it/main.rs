@@ -7,6 +7,7 @@
 )]
 
 mod books;
+mod burst;
 mod by_hand;
 mod care;
 mod connections;
