@@ -70,7 +70,7 @@ async fn keys_that_take_for_ever_cost_no_chat_its_lore() {
     let home = TempDir::new().unwrap();
     let keys = ["/(?<=(a+)+)b/", r"/(?=(a+))\1b/", "bell"];
     // A build for tests takes longer for its steps.
-    let server = serve(&home, &keys, &model, &["--deadline", "20000"]);
+    let server = serve(&home, &keys, &model, &["--deadline", "20000", "--context", "100000"]);
     let url = format!("{}/v1/chat/completions", server.url());
     let client = reqwest::Client::new();
     let mut asked = JoinSet::new();
