@@ -196,7 +196,11 @@ impl Show {
             return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?);
         }
         let view = if self.all { TomlView::All } else { TomlView::Changed };
-        write!(out, "{}", toml_text(&started, &stored, view)?)?;
+        let text = toml_text(&started, &stored, view)?;
+        if text.is_empty() {
+            writeln!(out, "# All settings have their defaults. `--all` shows them.")?;
+        }
+        write!(out, "{text}")?;
         if let Some(file) = file {
             write!(out, "{}", parts(&file)?)?;
         }
