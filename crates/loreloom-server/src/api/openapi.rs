@@ -1,4 +1,7 @@
 //! The document of the API, made from the handlers, with what layers do for all of them.
+//!
+//! What OpenAPI demands of every operation is filled in here, and not at a hundred handlers: an
+//! id that no other operation has, a description of each response, and the ways to send a key.
 
 use http::{Method, header::IF_MATCH};
 use utoipa::{
@@ -6,6 +9,9 @@ use utoipa::{
     openapi::{
         ContentBuilder, ObjectBuilder, Ref, RefOr, Required, ResponseBuilder, Type,
         path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
+        security::{
+            ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
+        },
     },
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -63,7 +69,12 @@ async fn show() -> Json<utoipa::openapi::OpenApi> {
 pub fn document() -> utoipa::openapi::OpenApi {
     let mut document = super::described().into_openapi();
     debug_assert_eq!(ROOT, "/api/v1");
-    for item in document.paths.paths.values_mut() {
+    secure(&mut document);
+    for (path, item) in &mut document.paths.paths {
+        for (method, operation) in operations(item) {
+            operation.operation_id = Some(id_of(method, path));
+            describe(method, operation);
+        }
         if let Some(get) = item.get.as_mut().filter(|get| answers_json(get)) {
             take(get, if_none_match());
             get.responses.responses.insert("304".to_owned(), known());
@@ -71,7 +82,7 @@ pub fn document() -> utoipa::openapi::OpenApi {
         if let Some(post) = &mut item.post {
             take(post, idempotency_key());
         }
-        for operation in operations(item) {
+        for (_, operation) in operations(item) {
             operation.responses.responses.insert("4XX".to_owned(), refused("The call is refused"));
             operation.responses.responses.insert("5XX".to_owned(), refused("The server failed"));
         }
@@ -135,9 +146,56 @@ fn header(name: &str, description: &str, text: ObjectBuilder) -> Parameter {
         .build()
 }
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
     let PathItem { get, put, post, delete, patch, .. } = item;
-    [get, put, post, delete, patch].into_iter().flatten()
+    ["get", "put", "post", "delete", "patch"]
+        .into_iter()
+        .zip([get, put, post, delete, patch])
+        .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
+}
+
+/// An id made from method and path, because those are unique and names of handlers are not:
+/// `GET /chats/{chat}/turns` is `get_chats_chat_turns`.
+fn id_of(method: &str, path: &str) -> String {
+    let words = path.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let words = words.filter(|word| !word.is_empty());
+    std::iter::once(method).chain(words).collect::<Vec<_>>().join("_")
+}
+
+/// Describes the responses whose handlers do not. What a GET answers with is what it is.
+fn describe(method: &str, operation: &mut Operation) {
+    let summary = operation.summary.as_deref().filter(|_| method == "get");
+    let summary = summary.map(|summary| summary.trim_end_matches('.').to_owned());
+    for (status, response) in &mut operation.responses.responses {
+        let RefOr::T(response) = response else { continue };
+        if response.description.is_empty() {
+            let usual = match status.as_str() {
+                "201" => "It is created",
+                "202" => "Accepted: the work runs in the background",
+                _ => "The result",
+            };
+            response.description = summary.clone().unwrap_or_else(|| usual.to_owned());
+        }
+    }
+}
+
+/// The ways to send a key, and that a server may need none.
+fn secure(document: &mut utoipa::openapi::OpenApi) {
+    let header = |name: &str| {
+        let value = ApiKeyValue::with_description(name, "A key of this server");
+        SecurityScheme::ApiKey(ApiKey::Header(value))
+    };
+    let schemes = [
+        ("bearer", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer))),
+        ("loreloom_key", header("X-Loreloom-Key")),
+        ("api_key", header("X-Api-Key")),
+    ];
+    let mut ways = vec![SecurityRequirement::default()];
+    for (name, scheme) in schemes {
+        document.components.get_or_insert_default().add_security_scheme(name, scheme);
+        ways.push(SecurityRequirement::new(name, [""; 0]));
+    }
+    document.security = Some(ways);
 }
 
 fn refused(description: &str) -> RefOr<utoipa::openapi::Response> {
