@@ -1,13 +1,14 @@
 //! The document of the API, made from the handlers, with what layers do for all of them.
 //!
-//! What OpenAPI demands of every operation is filled in here, and not at a hundred handlers: an
-//! id that no other operation has, a description of each response, and the ways to send a key.
+//! What the standard demands of every operation is filled in here, not at a hundred handlers:
+//! an id that no other operation has, a description of each response, and the ways to send a key.
 
 use http::{Method, header::IF_MATCH};
 use utoipa::{
     OpenApi,
     openapi::{
-        ContentBuilder, ObjectBuilder, Ref, RefOr, Required, ResponseBuilder, Type,
+        ContentBuilder, KnownFormat, ObjectBuilder, Ref, RefOr, Required, ResponseBuilder, Schema,
+        SchemaFormat, Type,
         path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
         security::{
             ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
@@ -70,10 +71,12 @@ pub fn document() -> utoipa::openapi::OpenApi {
     let mut document = super::described().into_openapi();
     debug_assert_eq!(ROOT, "/api/v1");
     secure(&mut document);
+    name_nested(&mut document);
     for (path, item) in &mut document.paths.paths {
         for (method, operation) in operations(item) {
             operation.operation_id = Some(id_of(method, path));
             describe(method, operation);
+            say_binary(operation);
         }
         if let Some(get) = item.get.as_mut().filter(|get| answers_json(get)) {
             take(get, if_none_match());
@@ -177,6 +180,38 @@ fn describe(method: &str, operation: &mut Operation) {
             response.description = summary.clone().unwrap_or_else(|| usual.to_owned());
         }
     }
+}
+
+/// A body of bytes is a file. Its type in Rust would make clients send a list of numbers.
+fn say_binary(operation: &mut Operation) {
+    let Some(RefOr::T(body)) = &mut operation.request_body else { return };
+    if let Some(RefOr::T(content)) = body.content.get_mut("application/octet-stream") {
+        let binary = SchemaFormat::KnownFormat(KnownFormat::Binary);
+        let file = ObjectBuilder::new().schema_type(Type::String).format(Some(binary));
+        content.schema = Some(file.build().into());
+    }
+}
+
+/// Moves objects inside the variants of a type to the named schemas. Generators of clients give
+/// each inline object a name of its own, and stumble if a variant is used in two places.
+fn name_nested(document: &mut utoipa::openapi::OpenApi) {
+    let Some(components) = &mut document.components else { return };
+    let mut moved = Vec::new();
+    for (name, schema) in &mut components.schemas {
+        let RefOr::T(Schema::OneOf(variants)) = schema else { continue };
+        for variant in &mut variants.items {
+            let RefOr::T(Schema::Object(variant)) = variant else { continue };
+            for (property, inner) in &mut variant.properties {
+                if matches!(inner, RefOr::T(Schema::Object(inner)) if !inner.properties.is_empty())
+                {
+                    let own = format!("{name}_{property}");
+                    let named = RefOr::Ref(Ref::from_schema_name(&own));
+                    moved.push((own, std::mem::replace(inner, named)));
+                }
+            }
+        }
+    }
+    components.schemas.extend(moved);
 }
 
 /// The ways to send a key, and that a server may need none.
