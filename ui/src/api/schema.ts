@@ -48,8 +48,8 @@ export interface components {
         /** @description A turn that is decided as another character's. */
         AsSpeaker: {
             /**
-             * @description Whether books were chosen by whom they follow. They stay as they were if those of the
-             *     turn's day are not today's: whom they followed is not kept.
+             * @description Whether books were chosen by what they are attached to. If the books of the turn are not
+             *     today's, its own choice stays: old attachments are not stored.
              */
             followed: boolean;
             /** @description The character. */
@@ -84,7 +84,7 @@ export interface components {
             dry_run: boolean;
             /**
              * Format: int64
-             * @description The revision of the desk.
+             * @description The revision of the documents.
              */
             revision: number;
             /** @description How many entries were selected. */
@@ -176,7 +176,7 @@ export interface components {
         BookVersion: string;
         /** @description A book. */
         BookView: {
-            /** @description Whom it follows; nobody if it only stands there. */
+            /** @description What it is attached to; nothing if it is only stored. */
             bindings: components["schemas"]["Binding"][];
             /** @description What it says about itself. */
             description: string;
@@ -192,7 +192,7 @@ export interface components {
             id: components["schemas"]["BookId"];
             /** @description Its name. */
             name: string;
-            /** @description Whether its entries bring in others, where it says so. */
+            /** @description Whether its entries activate others, if the book sets it. */
             recursive?: boolean | null;
             /**
              * Format: int64
@@ -201,14 +201,14 @@ export interface components {
             revision?: number | null;
             /**
              * Format: int32
-             * @description How many messages its entries scan, where it says so.
+             * @description How many messages its entries scan, if the book sets it.
              */
             scan_depth?: number | null;
             /** @description Where it is from. */
             source: components["schemas"]["BookSource"];
             /**
              * Format: int32
-             * @description Its own budget, where it says so.
+             * @description Its own budget, if the book sets it.
              */
             token_budget?: number | null;
             version?: components["schemas"]["BookVersion"] | null;
@@ -559,7 +559,7 @@ export interface components {
         Counts: {
             /** @description How many had no room. */
             cut: number;
-            /** @description How many did not fire, but still stand in the prompt. */
+            /** @description How many did not fire, but are still in the prompt. */
             lingering: number;
             /** @description How many were nearly found. */
             near: number;
@@ -845,7 +845,7 @@ export interface components {
             id: number;
         };
         /**
-         * @description What happened, as people are told.
+         * @description What happened, for people.
          * @enum {string}
          */
         EventKind: "created" | "confirmed" | "faded" | "superseded" | "retired" | "restored" | "edited" | "removed" | "reverted" | "forgotten";
@@ -871,7 +871,7 @@ export interface components {
             /** @enum {string} */
             what: "at_most";
         };
-        /** @description A request that went on as it came. */
+        /** @description A request that was sent on unchanged. */
         FailOpen: {
             /** @description When, in milliseconds since 1970. */
             at: components["schemas"]["Timestamp"];
@@ -913,7 +913,7 @@ export interface components {
         } | {
             /** @enum {string} */
             code: "other_order";
-            /** @description As they stand. */
+            /** @description Their order. */
             found: string[];
         } | {
             /** @enum {string} */
@@ -1253,12 +1253,12 @@ export interface components {
             title: string;
             /**
              * Format: int32
-             * @description Where it stands in the picture, to the right of the middle. Nodes are about 60 apart.
+             * @description Its position to the right of the centre. Nodes are about 60 apart.
              */
             x: number;
             /**
              * Format: int32
-             * @description Where it stands in the picture, below the middle.
+             * @description Its position below the centre.
              */
             y: number;
         };
@@ -1356,7 +1356,7 @@ export interface components {
              * @description The job.
              */
             job: number;
-            /** @description How it stands. */
+            /** @description Its state. */
             state: string;
         } | {
             /** @description Chats done. */
@@ -1368,7 +1368,7 @@ export interface components {
              * @description The run.
              */
             run: number;
-            /** @description How it stands. */
+            /** @description Its state. */
             state: string;
             /** @description Chats in all. */
             total: number;
@@ -1445,7 +1445,7 @@ export interface components {
             /** @description The name of the entry or place. */
             target: string;
         };
-        /** @description A text to be put into the prompt. Within a place, injections stand in prompt order. */
+        /** @description A text for the prompt. Injections at one place are in prompt order. */
         Injection: {
             /** @description Where it goes. */
             place: components["schemas"]["Place"];
@@ -1474,7 +1474,7 @@ export interface components {
          */
         JobKind: "reply" | "extract" | "round" | "catch_up";
         /**
-         * @description How a job stands.
+         * @description The state of a job.
          * @enum {string}
          */
         JobState: "waiting" | "running" | "done" | "failed" | "cancelled";
@@ -1529,7 +1529,7 @@ export interface components {
              * @description Its number.
              */
             id: number;
-            /** @description What was read from the replies, where those are told. */
+            /** @description What was read from the replies, if replies are included. */
             kept: string[];
             /** @description What it does. */
             kind: components["schemas"]["JobKind"];
@@ -1538,7 +1538,7 @@ export interface components {
              *     part of its work, or of whose replies nothing came. The 6 last, 4000 characters of each.
              */
             replies: components["schemas"]["RawReply"][];
-            /** @description How it stands. */
+            /** @description Its state. */
             state: components["schemas"]["JobState"];
             tokens?: components["schemas"]["JobTokens"] | null;
             /**
@@ -1567,6 +1567,11 @@ export interface components {
             /** @description Tokens of the common beginning, of the prompt before and of this one. */
             kept: components["schemas"]["Kept"];
         };
+        /**
+         * @description Why the expression of a key was not run to its end.
+         * @enum {string}
+         */
+        KeyCost: "too_many_steps" | "suspended" | "no_steps_left";
         /** @description How often a key is found. */
         KeyFrequency: {
             /** @description Chats it is found in. */
@@ -1643,13 +1648,13 @@ export interface components {
             content: string;
             /** @description Its id. */
             id: string;
-            /** @description How they stand to it. */
+            /** @description How they relate to it. */
             kind: components["schemas"]["InsightKind"];
             /** @description The messages it was drawn from. */
             receipts: components["schemas"]["MessageId"][];
             /** @description Whose knowledge it is. */
             subject: string;
-            /** @description From whom it is hidden. */
+            /** @description Who it is hidden from. */
             target?: string | null;
         };
         /** @description A message of the chat that was not sent. */
@@ -1667,7 +1672,7 @@ export interface components {
         LineChange: {
             /** @description Lines that are new. */
             added: string[];
-            /** @description The line of the older text before which the change stands, from 0. */
+            /** @description The line of the older text before which the change is, from 0. */
             at: number;
             /** @description Lines that are gone. */
             removed: string[];
@@ -1727,7 +1732,7 @@ export interface components {
         MadeKey: {
             /** @description What is known of it. */
             item: components["schemas"]["KeyView"];
-            /** @description The key. It is told here and never again: only its hash is kept. */
+            /** @description The key. It is shown here and never again: only its hash is kept. */
             key: string;
         };
         /**
@@ -1739,7 +1744,7 @@ export interface components {
         MappedMessage: {
             /** @description Its text, to the byte as it was sent. */
             content: string;
-            /** @description The speaker's name, where the model is told. */
+            /** @description The speaker's name, if the model gets it. */
             name?: string | null;
             /** @description Its role. */
             role: components["schemas"]["Role"];
@@ -1764,7 +1769,7 @@ export interface components {
             message: number;
             /** @description Where the text comes from. */
             source: components["schemas"]["Provenance"];
-            /** @description Whether it stands in what the prompt before had already. */
+            /** @description Whether it is in the part that the previous prompt had. */
             stable: boolean;
             /** @description First byte inside that message's text (UTF-8). */
             start: number;
@@ -1958,7 +1963,7 @@ export interface components {
             moved: components["schemas"]["Moved"][];
             /**
              * Format: int64
-             * @description The revision of the desk.
+             * @description The revision of the documents.
              */
             revision: number;
             /** @description How many entries were selected. */
@@ -2007,11 +2012,11 @@ export interface components {
         NewKnowledge: {
             /** @description The knowledge. */
             content: string;
-            /** @description How they stand to it. */
+            /** @description How they relate to it. */
             kind: components["schemas"]["InsightKind"];
             /** @description Whose knowledge it is. */
             subject: string;
-            /** @description From whom it is hidden. */
+            /** @description Who it is hidden from. */
             target?: string | null;
             /** @description The character whose memory holds it. */
             who: string;
@@ -2329,7 +2334,7 @@ export interface components {
                  * @description Its number.
                  */
                 id: number;
-                /** @description What was read from the replies, where those are told. */
+                /** @description What was read from the replies, if replies are included. */
                 kept: string[];
                 /** @description What it does. */
                 kind: components["schemas"]["JobKind"];
@@ -2338,7 +2343,7 @@ export interface components {
                  *     part of its work, or of whose replies nothing came. The 6 last, 4000 characters of each.
                  */
                 replies: components["schemas"]["RawReply"][];
-                /** @description How it stands. */
+                /** @description Its state. */
                 state: components["schemas"]["JobState"];
                 tokens?: components["schemas"]["JobTokens"] | null;
                 /**
@@ -2513,7 +2518,7 @@ export interface components {
             hidden: boolean;
             /** @description What happened to memories at it: those of the chat and of all who speak in it. */
             memory: components["schemas"]["StoryEvent"][];
-            /** @description The message, wherever it stands. */
+            /** @description The id of the message, the same on all branches. */
             message: components["schemas"]["MessageId"];
             /** @description The speaker's name. */
             name?: string | null;
@@ -2583,11 +2588,7 @@ export interface components {
         };
         /** @description A place in the prompt, as lore formats name it. */
         Position: "default" | "before_character" | "after_character" | "note_top" | "note_bottom" | "examples_top" | "examples_bottom" | {
-            /** @description Inside the chat. */
-            at_depth: {
-                /** @description Which end is counted from. */
-                from: components["schemas"]["DepthFrom"];
-            };
+            at_depth: components["schemas"]["Position_at_depth"];
         } | {
             /** @description A named place that a prompt asks for by `{{outlet::name}}`. */
             outlet: string;
@@ -2595,6 +2596,11 @@ export interface components {
             /** @description A named slot of the prompt template. */
             slot: string;
         } | "nowhere";
+        /** @description Inside the chat. */
+        Position_at_depth: {
+            /** @description Which end is counted from. */
+            from: components["schemas"]["DepthFrom"];
+        };
         /** @description The exact state of a story: the hash of all message ids up to a point. */
         PrefixHash: string;
         /** @description What to try out. */
@@ -2604,8 +2610,8 @@ export interface components {
             /** @description Changes of entries of those books, by their ids (RFC 7396). */
             entries?: Record<string, never>;
             /**
-             * @description Changes of memory's slots (RFC 7396), as `set.memory` of the settings. With any, what
-             *     memory has is told anew from what is known of that path today.
+             * @description Changes of memory's slots (RFC 7396), as `set.memory` of the settings. With any, memory is
+             *     injected again from what is known on that path today.
              */
             memory?: Record<string, never>;
             /** @description Changes of the engine's rules (RFC 7396). */
@@ -2616,8 +2622,8 @@ export interface components {
              */
             run?: number | null;
             /**
-             * @description Decide it as the turn of this character: by character filters, the books that follow it
-             *     and what memory may tell it. What the front end itself wrote for the other stays.
+             * @description Decide it as a turn of this character: with its character filters, its books, and what
+             *     memory lets it know. What the front end wrote for the other character stays.
              */
             speaker?: string | null;
             /** @description Entries to leave out. */
@@ -2661,7 +2667,7 @@ export interface components {
          * @description The kinds of problems.
          * @enum {string}
          */
-        ProblemCode: "unreadable" | "unknown_field" | "wrong_value" | "key_missing" | "key_unknown" | "key_scope" | "forbidden" | "not_found" | "wrong_method" | "outdated" | "conflict" | "bad_cursor" | "wrong_type" | "too_large" | "too_slow" | "switched_off" | "failed";
+        ProblemCode: "unreadable" | "unknown_field" | "wrong_value" | "key_missing" | "key_unknown" | "key_scope" | "forbidden" | "not_found" | "wrong_method" | "outdated" | "conflict" | "bad_cursor" | "wrong_type" | "too_large" | "head_too_large" | "too_slow" | "switched_off" | "failed";
         /** @description How far a run is and what it found. */
         Progress: {
             /** @description Those of them that look accidental. */
@@ -2680,7 +2686,7 @@ export interface components {
             rewritten: number;
             /** @description Chats that could not be run, and why. */
             skipped: components["schemas"]["Skipped"][];
-            /** @description How it stands. */
+            /** @description Its state. */
             state: components["schemas"]["RunState"];
             /** @description Turns done. */
             turns: number;
@@ -2691,7 +2697,7 @@ export interface components {
         PromptMap: {
             /** @description The messages. */
             messages: components["schemas"]["MappedMessage"][];
-            /** @description The woven texts, in the order they stand. */
+            /** @description The injected texts, in the order of the prompt. */
             spans: components["schemas"]["MappedSpan"][];
             /** @description The tokenizer that counted. */
             tokenizer: string;
@@ -2707,12 +2713,12 @@ export interface components {
             /** @description The verdict in English with all it took: down to what was said. */
             chain: string;
             fix?: components["schemas"]["FixView"] | null;
-            /** @description Where that text stands in the prompt. */
+            /** @description The ranges of that text in the prompt. */
             spans: components["schemas"]["ProofSpan"][];
-            /** @description The text that stands in the prompt. */
+            /** @description Its text in the prompt. */
             text?: string | null;
         };
-        /** @description Where a text stands. */
+        /** @description The range of a text. */
         ProofSpan: {
             /** @description One past the last byte. */
             end: number;
@@ -2723,16 +2729,17 @@ export interface components {
         };
         /** @description Where an injected text comes from. */
         Provenance: {
-            /** @description An entry of a book. */
-            lore: {
-                /** @description The book. */
-                book: components["schemas"]["BookId"];
-                /** @description The entry. */
-                entry: components["schemas"]["EntryId"];
-            };
+            lore: components["schemas"]["Provenance_lore"];
         } | "authors_note" | {
             /** @description A memory tier, by its slot's name. */
             memory: string;
+        };
+        /** @description An entry of a book. */
+        Provenance_lore: {
+            /** @description The book. */
+            book: components["schemas"]["BookId"];
+            /** @description The entry. */
+            entry: components["schemas"]["EntryId"];
         };
         /** @description A record of any kind. */
         PutBody: {
@@ -2843,15 +2850,15 @@ export interface components {
              */
             threshold?: number | null;
         };
-        /** @description How to tell what happened before. */
+        /** @description What the recap is made from. */
         RecapBody: {
             /**
-             * @description Only if nobody has told the story for some hours.
+             * @description Only if nobody has written for some hours.
              * @default false
              */
             if_away: boolean;
             /**
-             * @description How many of the newest messages it is told from; 40 without it.
+             * @description How many of the newest messages it is made from; 40 by default.
              * @default null
              */
             messages: number | null;
@@ -2860,10 +2867,10 @@ export interface components {
         RecapView: {
             /**
              * Format: int64
-             * @description Hours since the story was last told, if that is long enough for a recap.
+             * @description Hours since the last message, if that is long enough for a recap.
              */
             away_hours?: number | null;
-            /** @description The recap; none if the model had nothing to tell, or nobody was away. */
+            /** @description The recap; none if the model has none, or nobody was away. */
             recap?: string | null;
         };
         /** @description Something that happened to a record. */
@@ -2967,7 +2974,7 @@ export interface components {
             /** @description What to put in its place; with `regex`, `$1` is the first group. */
             with: string;
         };
-        /** @description What to tell again. */
+        /** @description What to replay. */
         ReplayBody: {
             /** @description The chats; all without it. */
             chats?: components["schemas"]["ChatId"][] | null;
@@ -3042,14 +3049,14 @@ export interface components {
         RouteSetting: {
             /** @description The connection. */
             connection: components["schemas"]["ConnectionId"];
-            /** @description The model's name; `*` stands for any letters, `?` for one. */
+            /** @description The model's name; `*` matches any letters, `?` one. */
             models: string;
         };
         /** @description Which request goes where, and which connection does what. */
         RoutesView: {
             /** @description What works now. */
             effective: components["schemas"]["EffectiveRoutes"];
-            /** @description The features that are being taken up: an embedder is asked for all lore first. */
+            /** @description The features that are being switched: an embedder embeds all lore first. */
             pending: string[];
             /** @description Why what was set here does not work. */
             problems: string[];
@@ -3082,7 +3089,7 @@ export interface components {
             routes: components["schemas"]["RouteSetting"][];
         };
         /**
-         * @description How a run stands.
+         * @description The state of a run.
          * @enum {string}
          */
         RunState: "running" | "done" | "cancelled";
@@ -3143,7 +3150,7 @@ export interface components {
             from?: components["schemas"]["PrefixHash"] | null;
             /**
              * Format: int64
-             * @description The job that reads what was told in it, if it was kept and a model is set.
+             * @description The job that extracts memories from it, if it was kept and a model is set.
              */
             job?: number | null;
             /** @description Whether one is open. */
@@ -3238,7 +3245,7 @@ export interface components {
             injections: components["schemas"]["Injection"][];
             /** @description Where they go. */
             place: components["schemas"]["Place"];
-            /** @description The role they are told in. */
+            /** @description Their role. */
             role: components["schemas"]["Role"];
             /** @description The texts, one under the other. */
             text: string;
@@ -3276,7 +3283,7 @@ export interface components {
          * @enum {string}
          */
         SourceKind: "lorebook" | "vault" | "memory" | "note";
-        /** @description Where a text stands in a prompt that is kept as it was. */
+        /** @description The place of a text that is kept for the prompt cache. */
         Standing: {
             idle_since?: components["schemas"]["MessageCount"] | null;
             /** @description The place in this prompt. */
@@ -3365,6 +3372,8 @@ export interface components {
         } | {
             /** @enum {string} */
             code: "key_too_slow";
+            /** @description Why it was given up. */
+            cost: components["schemas"]["KeyCost"];
             /** @description The key. */
             key: string;
         } | {
@@ -3743,7 +3752,7 @@ export interface components {
             place?: components["schemas"]["Place"] | null;
             /** @description The entry's id or the memory's slot. */
             source: string;
-            /** @description How it stands. */
+            /** @description Its state. */
             state: components["schemas"]["ThreadState"];
             /** @description What people call it. */
             title: string;
@@ -3751,7 +3760,7 @@ export interface components {
             tokens: components["schemas"]["Tokens"];
         };
         /**
-         * @description How a thread stands at a turn.
+         * @description The state of a thread at a turn.
          * @enum {string}
          */
         ThreadState: "fired" | "carried" | "lingering" | "cut";
@@ -3808,7 +3817,7 @@ export interface components {
         TreeNode: {
             /** @description Whether it is on the current path. */
             current: boolean;
-            /** @description The beginning of what is said. */
+            /** @description The beginning of the text. */
             excerpt: string;
             /** @description The message. */
             message: components["schemas"]["MessageId"];
@@ -3816,7 +3825,7 @@ export interface components {
             name?: string | null;
             /** @description Names the node. */
             node: components["schemas"]["PrefixHash"];
-            /** @description How deep it stands, from 1. */
+            /** @description Its position on the path, from 1. */
             number: number;
             /** @description The node before; all zeros for a first message. */
             parent: components["schemas"]["PrefixHash"];
@@ -4167,7 +4176,7 @@ export interface components {
             notes: components["schemas"]["ImportNote"][];
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the import back; none for a dry run. */
@@ -4268,6 +4277,8 @@ export interface components {
         Warning: {
             /** @enum {string} */
             code: "key_too_slow";
+            /** @description Why it was given up. */
+            cost: components["schemas"]["KeyCost"];
             /** @description The entry's title. */
             entry: string;
             /** @description The key. */
@@ -4334,7 +4345,7 @@ export interface components {
              * @description The seed of all rolls.
              */
             seed?: number | null;
-            /** @description The node of the chat that the story is told from; where it is without it. */
+            /** @description The node that the turn follows; the chat's tip by default. */
             tip?: string | null;
             /** @description The user's name. */
             user?: string | null;
@@ -4390,7 +4401,7 @@ export interface components {
         Wrote_BookView: {
             /** @description A book. */
             item: {
-                /** @description Whom it follows; nobody if it only stands there. */
+                /** @description What it is attached to; nothing if it is only stored. */
                 bindings: components["schemas"]["Binding"][];
                 /** @description What it says about itself. */
                 description: string;
@@ -4406,7 +4417,7 @@ export interface components {
                 id: components["schemas"]["BookId"];
                 /** @description Its name. */
                 name: string;
-                /** @description Whether its entries bring in others, where it says so. */
+                /** @description Whether its entries activate others, if the book sets it. */
                 recursive?: boolean | null;
                 /**
                  * Format: int64
@@ -4415,21 +4426,21 @@ export interface components {
                 revision?: number | null;
                 /**
                  * Format: int32
-                 * @description How many messages its entries scan, where it says so.
+                 * @description How many messages its entries scan, if the book sets it.
                  */
                 scan_depth?: number | null;
                 /** @description Where it is from. */
                 source: components["schemas"]["BookSource"];
                 /**
                  * Format: int32
-                 * @description Its own budget, where it says so.
+                 * @description Its own budget, if the book sets it.
                  */
                 token_budget?: number | null;
                 version?: components["schemas"]["BookVersion"] | null;
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
@@ -4467,7 +4478,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
@@ -4484,7 +4495,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
@@ -4499,7 +4510,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
@@ -4516,7 +4527,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
@@ -4531,7 +4542,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
@@ -4546,7 +4557,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
@@ -4558,7 +4569,7 @@ export interface components {
             item: {
                 /** @description What works now. */
                 effective: components["schemas"]["EffectiveRoutes"];
-                /** @description The features that are being taken up: an embedder is asked for all lore first. */
+                /** @description The features that are being switched: an embedder embeds all lore first. */
                 pending: string[];
                 /** @description Why what was set here does not work. */
                 problems: string[];
@@ -4567,7 +4578,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
@@ -4597,7 +4608,7 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
@@ -4612,14 +4623,14 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description The revision of the desk after it.
+             * @description The revision of the documents after it.
              */
             revision: number;
             /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
             undo?: string | null;
         };
         /**
-         * @description Where a text stands.
+         * @description The zone of a text.
          * @enum {string}
          */
         Zone: "head" | "ledger" | "tail" | "marked";
