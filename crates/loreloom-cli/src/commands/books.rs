@@ -43,16 +43,16 @@ enum BooksCommand {
     Attach {
         /// The book
         book: String,
-        /// Whom, as in `add`
-        #[arg(required = true, value_name = "WHOM", value_parser = binding)]
+        /// What it is attached to, as in `add`
+        #[arg(required = true, value_name = "WHERE", value_parser = binding)]
         to: Vec<Binding>,
     },
     /// Detach a book
     Detach {
         /// The book
         book: String,
-        /// Whom, as in `add`; everybody without one
-        #[arg(value_name = "WHOM", value_parser = binding)]
+        /// What it is detached from, as in `add`; by default, everything
+        #[arg(value_name = "WHERE", value_parser = binding)]
         from: Vec<Binding>,
     },
     /// Take a book out; `undo` brings it back
@@ -80,8 +80,8 @@ struct NewBooks {
     files: Vec<PathBuf>,
 
     /// What they are attached to: `everywhere`, `character:NAME`, `persona:NAME`, `group:NAME` or
-    /// `chat:ID`; may be given several times. A book that is there keeps its own
-    #[arg(long = "to", value_name = "WHOM", value_parser = binding)]
+    /// `chat:ID`; may be given several times. A stored book keeps its own
+    #[arg(long = "to", value_name = "WHERE", value_parser = binding)]
     to: Vec<Binding>,
 
     /// How they are read: without it books of cards with decorators are card books, all
