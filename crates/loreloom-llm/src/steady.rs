@@ -11,7 +11,7 @@ use std::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
-use http::StatusCode;
+use http::{Method, StatusCode};
 use loreloom_core::notebook::NoteCutter;
 use loreloom_ports::{
     BodyStream, ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError, UpstreamReply,
@@ -21,7 +21,9 @@ use tokio::{
     time::Sleep,
 };
 
-use crate::connection::{Breaker, BreakerRules, Resting, RetryRules, may_pass, retry_after};
+use crate::connection::{
+    Breaker, BreakerRules, Resting, RetryRules, Urgency, may_pass, retry_after,
+};
 
 /// How a connection is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +101,8 @@ impl SteadyUpstream {
 
     /// Tries until there is an answer worth passing on, or no more tries are left.
     async fn try_again(&self, call: UpstreamCall) -> Result<UpstreamReply, UpstreamError> {
-        self.with_breaker(Breaker::ask).map_err(|resting| self.resting(resting))?;
+        self.with_breaker(|breaker, rules, now| breaker.ask(rules, now, urgency_of(&call)))
+            .map_err(|resting| self.resting(resting))?;
         let mut number = 0;
         loop {
             let tried = self.try_once(call.clone()).await;
@@ -116,7 +119,7 @@ impl SteadyUpstream {
                     | UpstreamError::Cut { .. },
                 ) => return tried,
             };
-            // Whoever asks next would be refused: so is this one.
+            // A server that is left alone is tried once by whoever waits, and not again.
             if self.with_breaker(|breaker, _, now| breaker.rests(now)) {
                 return tried;
             }
@@ -148,6 +151,12 @@ impl SteadyUpstream {
         // The semaphore is never closed.
         Arc::clone(self.room.as_ref()?).acquire_owned().await.ok()
     }
+}
+
+/// Front ends repeat what they read, lists of models for one. What they post is for text, and a
+/// person waits for it.
+fn urgency_of(call: &UpstreamCall) -> Urgency {
+    if call.method == Method::POST { Urgency::Awaited } else { Urgency::Routine }
 }
 
 /// A number from 0 to 1 that differs from client to client.

@@ -10,10 +10,7 @@ use axum::{
 };
 use http::{
     HeaderName, HeaderValue, StatusCode,
-    header::{
-        CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY,
-        X_CONTENT_TYPE_OPTIONS,
-    },
+    header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY},
 };
 use rust_embed::RustEmbed;
 
@@ -77,8 +74,12 @@ pub(crate) async fn document() -> Response {
 
 /// A file that the document names. Its name holds a hash of its content.
 pub(crate) async fn asset(Path(path): Path<String>) -> Response {
-    let kept = HeaderValue::from_static("public, max-age=31536000, immutable");
-    ([(CACHE_CONTROL, kept)], file(&format!("assets/{path}"))).into_response()
+    let mut response = file(&format!("assets/{path}"));
+    if response.status().is_success() {
+        let kept = HeaderValue::from_static("public, max-age=31536000, immutable");
+        response.headers_mut().insert(CACHE_CONTROL, kept);
+    }
+    response
 }
 
 pub(crate) async fn icon() -> Response {
@@ -87,12 +88,12 @@ pub(crate) async fn icon() -> Response {
 
 fn file(name: &str) -> Response {
     let Some(found) = Files::get(name) else {
-        return (StatusCode::NOT_FOUND, format!("there is no file `{name}`")).into_response();
+        // A server of the next version may have it.
+        let never = [(CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+        let message = format!("there is no file `{name}`");
+        return (StatusCode::NOT_FOUND, never, message).into_response();
     };
-    let headers = [
-        (CONTENT_TYPE, HeaderValue::from_static(kind(name))),
-        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-    ];
+    let headers = [(CONTENT_TYPE, HeaderValue::from_static(kind(name)))];
     (headers, found.data.into_owned()).into_response()
 }
 

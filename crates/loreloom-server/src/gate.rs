@@ -17,7 +17,7 @@ use axum::{
 };
 use http::{
     Extensions, HeaderMap, HeaderValue, Method, StatusCode,
-    header::{AUTHORIZATION, WWW_AUTHENTICATE},
+    header::{AUTHORIZATION, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS},
 };
 use loreloom_core::ids::TenantId;
 use tower::ServiceExt as _;
@@ -110,17 +110,25 @@ impl Gate {
         Self { app, own, others: RwLock::default(), opening }
     }
 
-    /// Lets a request in, or answers it here.
+    /// Answers a request. No browser may guess what kind of answer it is.
     pub(crate) async fn handle(&self, request: Request) -> Response {
+        let mut response = self.let_in(request).await;
+        let nosniff = HeaderValue::from_static("nosniff");
+        response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, nosniff);
+        response
+    }
+
+    /// Lets a request in, or answers it here.
+    async fn let_in(&self, request: Request) -> Response {
+        let (most, found) = (self.app.limits.head, limits::head_bytes(&request));
+        if found > most {
+            let rule = "bytes at most (`head_kb` of the server's limits)";
+            let message = format!("the head may have {most} {rule}, found {found}");
+            return Problem::new(Code::HeadTooLarge, message).into_response();
+        }
         let origins = &self.app.access.origins;
-        if let Err(Stranger { header, found }) =
-            origins.admit(request.headers(), request.extensions())
-        {
-            let message = format!("`{header}` must name this server, found `{found}`");
-            return Problem::new(Code::Forbidden, message)
-                .at(header.as_str())
-                .with(found)
-                .into_response();
+        if let Err(stranger) = origins.admit(&request) {
+            return refusal(stranger).into_response();
         }
         if let Some(allowed) = origins.preflight(request.method(), request.headers()) {
             return (StatusCode::NO_CONTENT, allowed).into_response();
@@ -190,6 +198,19 @@ impl Access {
             None if self.require_key && !is_open(path) => Err(Refused::NoKey),
             None => Ok(Pass::Open),
         }
+    }
+}
+
+fn refusal(stranger: Stranger) -> Problem {
+    let message = stranger.to_string();
+    match stranger {
+        Stranger::Foreign { part, found } => {
+            Problem::new(Code::Forbidden, message).at(part).with(found)
+        }
+        Stranger::Repeated { header, found } => {
+            Problem::new(Code::Unreadable, message).at(header.as_str()).with(found)
+        }
+        Stranger::CrossSite => Problem::new(Code::Forbidden, message).at("sec-fetch-site"),
     }
 }
 

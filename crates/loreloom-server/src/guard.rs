@@ -2,13 +2,15 @@
 //!
 //! The server listens on loopback, but a web page anywhere can make a browser send requests
 //! there, under a name of its own (DNS rebinding) or across sites. A request must therefore
-//! name a host that is ours, and one that comes from a page must come from a page of ours. A
-//! number as a host cannot be another's name, so it is ours wherever it leads.
+//! name a host that is ours, exactly once and also in an absolute target, and one that comes
+//! from a page must come from a page of ours. A browser does not send `Origin` with every read,
+//! an image for one, so `Sec-Fetch-Site` is checked, too. A number as a host cannot be another's
+//! name, so it is ours wherever it leads.
 
 use std::net::{IpAddr, SocketAddr};
 
 use http::{
-    Extensions, HeaderMap, HeaderName, HeaderValue, Method,
+    HeaderMap, HeaderName, HeaderValue, Method, Request,
     header::{
         ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
         ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
@@ -35,36 +37,56 @@ pub struct Origins {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// A header that does not name us, and what it says.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Stranger {
-    pub(crate) header: HeaderName,
-    pub(crate) found: String,
+/// Why a request may not come in.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Stranger {
+    /// A part of the head does not name us.
+    #[error("`{part}` must name this server, found `{found}`")]
+    Foreign {
+        /// A header, or `target`.
+        part: String,
+        /// What it says.
+        found: String,
+    },
+    /// Two parts of the head could name two servers, or none does.
+    #[error("a request must have one `{header}` header, found {found}")]
+    Repeated {
+        /// The header.
+        header: HeaderName,
+        /// How often it is there.
+        found: usize,
+    },
+    /// A page of another site asks, as the browser says.
+    #[error("`sec-fetch-site` must not be `cross-site`: pages of other sites may not read here")]
+    CrossSite,
 }
 
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
 impl Origins {
     /// Whether a request may come in.
-    pub(crate) fn admit(
-        &self,
-        headers: &HeaderMap,
-        extensions: &Extensions,
-    ) -> Result<(), Stranger> {
-        let peer = extensions.get::<Peer>().map(|peer| peer.0.ip());
+    pub(crate) fn admit<B>(&self, request: &Request<B>) -> Result<(), Stranger> {
+        let (headers, uri) = (request.headers(), request.uri());
+        let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
         let trusted = peer.is_some_and(|peer| self.trusts(peer));
+        only(headers, &HOST)?;
         let header = match headers.get(FORWARDED_HOST) {
             Some(_) if trusted => FORWARDED_HOST,
             _ => HOST,
         };
-        let host = text(headers, &header);
-        if let Some(found) = host.clone().filter(|host| !self.is_ours(host)) {
-            return Err(Stranger { header, found });
+        let host = only(headers, &header)?;
+        if !self.is_ours(&host) {
+            return Err(Stranger::Foreign { part: header.to_string(), found: host });
         }
-        match text(headers, &ORIGIN) {
-            Some(origin) if !self.is_page(&origin, host.as_deref()) => {
-                Err(Stranger { header: ORIGIN, found: origin })
+        if let Some(found) = uri.host().filter(|target| !self.is_ours(target)) {
+            let (part, found) = ("target".to_owned(), found.to_owned());
+            return Err(Stranger::Foreign { part, found });
+        }
+        match headers.get(ORIGIN).map(text) {
+            Some(origin) if !self.is_page(&origin, Some(&host)) => {
+                Err(Stranger::Foreign { part: ORIGIN.to_string(), found: origin })
             }
+            None if is_cross_site(request.method(), headers) => Err(Stranger::CrossSite),
             Some(_) | None => Ok(()),
         }
     }
@@ -123,8 +145,30 @@ impl Origins {
     }
 }
 
-fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
-    headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+fn text(value: &HeaderValue) -> String {
+    String::from_utf8_lossy(value.as_bytes()).into_owned()
+}
+
+/// The value of a header that must be there once.
+fn only(headers: &HeaderMap, header: &HeaderName) -> Result<String, Stranger> {
+    let mut values = headers.get_all(header).iter();
+    match (values.next(), values.count()) {
+        (Some(value), 0) => Ok(text(value)),
+        (first, others) => {
+            let found = others + usize::from(first.is_some());
+            Err(Stranger::Repeated { header: header.clone(), found })
+        }
+    }
+}
+
+/// Whether a page of another site asks. A person may follow a link to here: then no page reads
+/// the answer.
+fn is_cross_site(method: &Method, headers: &HeaderMap) -> bool {
+    let says = |name: &str, value: &str| headers.get(name).is_some_and(|found| found == value);
+    let is_link = matches!(*method, Method::GET | Method::HEAD)
+        && says("sec-fetch-mode", "navigate")
+        && says("sec-fetch-dest", "document");
+    says("sec-fetch-site", "cross-site") && !is_link
 }
 
 /// The name of `host` or `host:port`, without brackets.
@@ -146,13 +190,65 @@ mod tests {
     use super::*;
 
     fn admitted(origins: &Origins, headers: &[(&'static str, &str)], peer: &str) -> bool {
-        let mut map = HeaderMap::new();
+        let mut request = Request::new(());
         for (name, value) in headers {
-            map.insert(*name, value.parse().unwrap());
+            request.headers_mut().append(*name, value.parse().unwrap());
         }
-        let mut extensions = Extensions::new();
-        extensions.insert(Peer(SocketAddr::new(peer.parse().unwrap(), 1)));
-        origins.admit(&map, &extensions).is_ok()
+        request.extensions_mut().insert(Peer(SocketAddr::new(peer.parse().unwrap(), 1)));
+        origins.admit(&request).is_ok()
+    }
+
+    #[test]
+    fn a_request_names_one_host_and_no_other_as_its_target() {
+        let local = "localhost:8686";
+        for (target, hosts, refusal) in [
+            ("/", &[local] as &[_], None),
+            ("/", &[], Some("a request must have one `host` header, found 0")),
+            ("/", &[local, local], Some("a request must have one `host` header, found 2")),
+            ("http://127.0.0.1:8686/health", &[local], None),
+            ("http://[::1]:8686/health", &[local], None),
+            (
+                "http://evil.example/",
+                &[local],
+                Some("`target` must name this server, found `evil.example`"),
+            ),
+            (
+                "http://localhost@evil.example/",
+                &[local],
+                Some("`target` must name this server, found `evil.example`"),
+            ),
+        ] {
+            let mut request = Request::new(());
+            *request.uri_mut() = target.parse().unwrap();
+            for host in hosts {
+                request.headers_mut().append(HOST, host.parse().unwrap());
+            }
+            let found = Origins::default().admit(&request).err().map(|error| error.to_string());
+            assert_eq!(found.as_deref(), refusal, "{target} {hosts:?}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_another_site_reads_nothing_and_a_link_may_be_followed() {
+        let origins =
+            Origins { pages: vec!["https://ui.example".to_owned()], ..Origins::default() };
+        let cross = ("sec-fetch-site", "cross-site");
+        let navigates = ("sec-fetch-mode", "navigate");
+        for (headers, passes) in [
+            (&[("sec-fetch-site", "same-origin")] as &[_], true),
+            (&[("sec-fetch-site", "same-site")], true),
+            (&[("sec-fetch-site", "none")], true),
+            (&[cross], false),
+            (&[cross, ("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")], false),
+            (&[cross, navigates, ("sec-fetch-dest", "iframe")], false),
+            (&[cross, navigates, ("sec-fetch-dest", "document")], true),
+            (&[cross, ("origin", "https://ui.example")], true),
+            (&[cross, ("origin", "https://evil.example")], false),
+        ] {
+            let mut all = vec![("host", "localhost:8686")];
+            all.extend(headers);
+            assert_eq!(admitted(&origins, &all, "127.0.0.1"), passes, "{headers:?}");
+        }
     }
 
     #[test]

@@ -11,6 +11,10 @@ use std::{
 use axum::body::{Body, BodyDataStream};
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
+use http::{
+    HeaderMap,
+    header::{CONTENT_LENGTH, EXPECT},
+};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     time::{Instant, Sleep},
@@ -75,6 +79,40 @@ impl Stalled {
         causes.find_map(|cause| cause.downcast_ref())
     }
 }
+
+/// The size of a request's head, written with one space after each colon.
+pub(crate) fn head_bytes<B>(request: &http::Request<B>) -> usize {
+    let uri = request.uri();
+    let target = uri.scheme_str().map_or(0, |scheme| scheme.len() + "://".len())
+        + uri.authority().map_or(0, |authority| authority.as_str().len())
+        + uri.path_and_query().map_or(0, |path| path.as_str().len());
+    let line = request.method().as_str().len() + target + "  HTTP/1.1\r\n".len();
+    let field = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+        name.as_str().len() + value.len() + ": \r\n".len()
+    };
+    line + request.headers().iter().map(field).sum::<usize>() + "\r\n".len()
+}
+
+/// How large a body is announced to be, if that is more than `most` bytes.
+pub(crate) fn announced_above(headers: &HeaderMap, most: usize) -> Option<u64> {
+    let announced: u64 = headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()?;
+    (announced > most as u64).then_some(announced)
+}
+
+/// Reads what a client still sends of a body that was refused, for a moment. If a connection
+/// closes with unread bytes, the client may never see the answer. A client that waits for
+/// permission to send gets none.
+pub(crate) async fn discard(headers: HeaderMap, body: Body) {
+    if headers.contains_key(EXPECT) {
+        return;
+    }
+    let mut pieces = body.into_data_stream();
+    let reading = async { while let Some(Ok(_)) = pieces.next().await {} };
+    let _late = tokio::time::timeout(LINGER, reading).await;
+}
+
+/// How long a refused body is read.
+const LINGER: Duration = Duration::from_secs(5);
 
 /// A body that fails if it falls silent or trickles. Only the time that is spent waiting for it
 /// counts: whoever reads it may take their time.

@@ -17,7 +17,7 @@ use crate::{App, ServerLimits, gate::Gate, guard::Peer, limits::Patient};
 
 /// The answer to a connection above the limit.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n\
-    content-length: 0\r\nconnection: close\r\n\r\n";
+    x-content-type-options: nosniff\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 /// How long to wait after a connection that could not be accepted: the next one would fail for
 /// the same reason, too many open files for one.
@@ -93,5 +93,5 @@ fn converse(
     }
 }
 
-/// The least that the HTTP library reads at once.
+/// The least that the HTTP library reads at once. The gate refuses heads above a smaller limit.
 const LEAST_HEAD: usize = 8192;

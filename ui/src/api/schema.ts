@@ -2560,11 +2560,7 @@ export interface components {
         };
         /** @description A place in the prompt, as lore formats name it. */
         Position: "default" | "before_character" | "after_character" | "note_top" | "note_bottom" | "examples_top" | "examples_bottom" | {
-            /** @description Inside the chat. */
-            at_depth: {
-                /** @description Which end is counted from. */
-                from: components["schemas"]["DepthFrom"];
-            };
+            at_depth: components["schemas"]["Position_at_depth"];
         } | {
             /** @description A named place that a prompt asks for by `{{outlet::name}}`. */
             outlet: string;
@@ -2572,6 +2568,11 @@ export interface components {
             /** @description A named slot of the prompt template. */
             slot: string;
         } | "nowhere";
+        /** @description Inside the chat. */
+        Position_at_depth: {
+            /** @description Which end is counted from. */
+            from: components["schemas"]["DepthFrom"];
+        };
         /** @description The exact state of a story: the hash of all message ids up to a point. */
         PrefixHash: string;
         /** @description What to try out. */
@@ -2638,7 +2639,7 @@ export interface components {
          * @description The kinds of problems.
          * @enum {string}
          */
-        ProblemCode: "unreadable" | "unknown_field" | "wrong_value" | "key_missing" | "key_unknown" | "key_scope" | "forbidden" | "not_found" | "wrong_method" | "outdated" | "conflict" | "bad_cursor" | "wrong_type" | "too_large" | "too_slow" | "switched_off" | "failed";
+        ProblemCode: "unreadable" | "unknown_field" | "wrong_value" | "key_missing" | "key_unknown" | "key_scope" | "forbidden" | "not_found" | "wrong_method" | "outdated" | "conflict" | "bad_cursor" | "wrong_type" | "too_large" | "head_too_large" | "too_slow" | "switched_off" | "failed";
         /** @description How far a run is and what it found. */
         Progress: {
             /** @description Those of them that look accidental. */
@@ -2700,16 +2701,17 @@ export interface components {
         };
         /** @description Where an injected text comes from. */
         Provenance: {
-            /** @description An entry of a book. */
-            lore: {
-                /** @description The book. */
-                book: components["schemas"]["BookId"];
-                /** @description The entry. */
-                entry: components["schemas"]["EntryId"];
-            };
+            lore: components["schemas"]["Provenance_lore"];
         } | "authors_note" | {
             /** @description A memory tier, by its slot's name. */
             memory: string;
+        };
+        /** @description An entry of a book. */
+        Provenance_lore: {
+            /** @description The book. */
+            book: components["schemas"]["BookId"];
+            /** @description The entry. */
+            entry: components["schemas"]["EntryId"];
         };
         /** @description A record of any kind. */
         PutBody: {

@@ -1,8 +1,9 @@
 //! Pauses requests to a server that keeps failing.
 //!
-//! Without it, every request to a dead server waits. After some failures in a row, requests are
-//! refused at once for a short while; then one is let through as a test. Time is an input, counted
-//! from any fixed moment.
+//! Without it, every request to a dead server waits. After some failures in a row, routine
+//! requests are refused at once for a short while; then one is let through as a test. A request
+//! that a person waits for is never refused untried: it is a test itself, and the server may have
+//! come back. Time is an input, counted from any fixed moment.
 
 use std::time::Duration;
 
@@ -30,6 +31,15 @@ pub struct Breaker {
     resting_until: Option<Duration>,
 }
 
+/// Whether a person waits for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Urgency {
+    /// A person waits for the answer.
+    Awaited,
+    /// It is repeated anyway: a list of models, for one.
+    Routine,
+}
+
 /// It is left alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resting {
@@ -40,11 +50,19 @@ pub struct Resting {
 }
 
 impl Breaker {
-    /// Whether to ask now. After the pause one request may try; the others wait for what
-    /// becomes of it, for at most another pause: it may never come back.
-    pub fn ask(&mut self, rules: &BreakerRules, now: Duration) -> Result<(), Resting> {
+    /// Whether to ask now. After the pause one routine request may try; the others wait for
+    /// what becomes of it, for at most another pause: it may never come back.
+    pub fn ask(
+        &mut self,
+        rules: &BreakerRules,
+        now: Duration,
+        urgency: Urgency,
+    ) -> Result<(), Resting> {
         match self.resting_until {
             Some(until) if now < until => {
+                if urgency == Urgency::Awaited {
+                    return Ok(());
+                }
                 Err(Resting { failures: self.failures, left: until.saturating_sub(now) })
             }
             Some(_) => {
@@ -84,10 +102,12 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
+    const ROUTINE: Urgency = Urgency::Routine;
+
     fn broken() -> Breaker {
         let mut breaker = Breaker::default();
         for second in 0..3 {
-            assert_eq!(breaker.ask(&RULES, at(second)), Ok(()), "{second}");
+            assert_eq!(breaker.ask(&RULES, at(second), ROUTINE), Ok(()), "{second}");
             breaker.failed(&RULES, at(second));
         }
         breaker
@@ -101,30 +121,41 @@ mod tests {
             [0, 2, 11, 12].map(|second| breaker.rests(at(second))),
             [true, true, true, false]
         );
-        assert_eq!(breaker.ask(&RULES, at(2)), left(10));
-        assert_eq!(breaker.ask(&RULES, at(11)), left(1));
+        assert_eq!(breaker.ask(&RULES, at(2), ROUTINE), left(10));
+        assert_eq!(breaker.ask(&RULES, at(11), ROUTINE), left(1));
     }
 
     #[test]
     fn after_the_rest_one_may_try_and_the_others_wait_for_it() {
         let mut breaker = broken();
-        assert_eq!(breaker.ask(&RULES, at(12)), Ok(()));
-        assert!(breaker.ask(&RULES, at(12)).is_err());
+        assert_eq!(breaker.ask(&RULES, at(12), ROUTINE), Ok(()));
+        assert!(breaker.ask(&RULES, at(12), ROUTINE).is_err());
         let mut better = breaker;
         better.succeeded();
-        assert_eq!(better.ask(&RULES, at(13)), Ok(()));
-        assert_eq!(better.ask(&RULES, at(13)), Ok(()));
+        assert_eq!(better.ask(&RULES, at(13), ROUTINE), Ok(()));
+        assert_eq!(better.ask(&RULES, at(13), ROUTINE), Ok(()));
         let mut worse = breaker;
         worse.failed(&RULES, at(20));
-        assert_eq!(worse.ask(&RULES, at(25)), Err(Resting { failures: 4, left: at(5) }));
+        assert_eq!(worse.ask(&RULES, at(25), ROUTINE), Err(Resting { failures: 4, left: at(5) }));
+    }
+
+    #[test]
+    fn whoever_waits_is_never_refused_and_may_find_it_well_again() {
+        let mut breaker = broken();
+        for second in [2, 3, 11] {
+            assert_eq!(breaker.ask(&RULES, at(second), Urgency::Awaited), Ok(()), "{second}");
+            assert!(breaker.ask(&RULES, at(second), ROUTINE).is_err(), "{second}");
+        }
+        breaker.succeeded();
+        assert_eq!(breaker.ask(&RULES, at(11), ROUTINE), Ok(()));
     }
 
     #[test]
     fn a_try_that_never_comes_back_is_followed_by_another() {
         let mut breaker = broken();
-        assert_eq!(breaker.ask(&RULES, at(12)), Ok(()));
-        assert!(breaker.ask(&RULES, at(21)).is_err());
-        assert_eq!(breaker.ask(&RULES, at(22)), Ok(()));
+        assert_eq!(breaker.ask(&RULES, at(12), ROUTINE), Ok(()));
+        assert!(breaker.ask(&RULES, at(21), ROUTINE).is_err());
+        assert_eq!(breaker.ask(&RULES, at(22), ROUTINE), Ok(()));
     }
 
     #[test]
@@ -135,7 +166,7 @@ mod tests {
             if second % 2 == 1 {
                 breaker.succeeded();
             }
-            assert_eq!(breaker.ask(&RULES, at(second)), Ok(()), "{second}");
+            assert_eq!(breaker.ask(&RULES, at(second), ROUTINE), Ok(()), "{second}");
         }
     }
 
@@ -146,6 +177,6 @@ mod tests {
         for second in 0..100 {
             breaker.failed(&never, at(second));
         }
-        assert_eq!(breaker.ask(&never, at(100)), Ok(()));
+        assert_eq!(breaker.ask(&never, at(100), ROUTINE), Ok(()));
     }
 }

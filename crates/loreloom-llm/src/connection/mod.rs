@@ -22,7 +22,7 @@ mod retry;
 
 pub use self::{
     address::{Address, ConnectionError},
-    breaker::{Breaker, BreakerRules, Resting},
+    breaker::{Breaker, BreakerRules, Resting, Urgency},
     client::ClientRules,
     model::{OllamaModel, OpenAiModel},
     reach::{Reach, Unreached, is_public},

@@ -15,7 +15,7 @@ use super::{
     judge::{self, ProbeSaid, ProbeSeen, Streamed, Unanswered},
     number, passed,
 };
-use crate::connection::{ConnectionError, bearer, browserless_client, causes, passing};
+use crate::connection::{ConnectionError, Reach, bearer, browserless_client, causes, passing};
 
 /// A model that has to be loaded first takes its time.
 const LONGEST: Duration = Duration::from_mins(1);
@@ -102,19 +102,28 @@ impl<'a> Probe<'a> {
     }
 
     /// Whether the name has an address. `reached`: whether the server answered all the same.
+    ///
+    /// A caller who may reach only public servers gets the same answer for a name of our own
+    /// network and for one that does not exist: the names inside are not theirs to find out.
     pub(super) async fn name(&self, reached: bool) -> Finding {
         let address = &self.candidate.address;
         let host = address.host();
         if host.parse::<std::net::IpAddr>().is_ok() {
             return passed(Step::Name, format!("{host} is an address"));
         }
+        let reach = self.candidate.client.reach;
         let found = match tokio::net::lookup_host((host, address.port())).await {
-            Ok(found) => found.map(|found| found.ip().to_string()).collect::<Vec<_>>(),
+            Ok(found) => found.map(|found| found.ip()).collect::<Vec<_>>(),
+            Err(_) if reach == Reach::Public && !reached => return not_public(host),
             Err(error) => {
                 let reason = format!("`{host}` has no address: {error}");
                 return through_proxy(Step::Name, reached, reason, "correct the name in `url`");
             }
         };
+        if found.iter().any(|one| reach.permits(*one).is_err()) {
+            return not_public(host);
+        }
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
         passed(Step::Name, format!("{host} is {}", found.join(", ")))
     }
 
@@ -228,6 +237,14 @@ impl<'a> Probe<'a> {
         let size = number(&props, "/default_generation_settings/n_ctx")?;
         Some(ProbeSeen { size, by: "`/props`" })
     }
+}
+
+fn not_public(host: &str) -> Finding {
+    let found = format!(
+        "`{host}` has no public address: the name is not known, or is one of a private network"
+    );
+    let fix = "put a connection inside your own network into the configuration file";
+    failed(Step::Name, found, fix)
 }
 
 fn through_proxy(step: Step, reached: bool, reason: String, fix: &str) -> Finding {

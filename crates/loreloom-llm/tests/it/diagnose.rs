@@ -105,6 +105,20 @@ async fn a_wrong_address_is_told_apart_from_a_server_that_is_down() {
 }
 
 #[tokio::test]
+async fn who_may_reach_only_public_servers_learns_no_name_of_the_own_network() {
+    let told = async |host: &str| {
+        let mut inside = candidate(&format!("http://{host}:9/v1"), Speech::OpenAi);
+        inside.client.reach = Reach::Public;
+        let found = findings(&inside).await;
+        assert_eq!(first_bad(&found), Some((Step::Name, StepOutcome::Failed)), "{found:#?}");
+        format!("{found:?}").replace(host, "HOST")
+    };
+    let known = told("localhost").await;
+    assert!(!known.contains("127.0.0.1") && !known.contains("::1"), "{known}");
+    assert_eq!(known, told("no-such-host.invalid").await);
+}
+
+#[tokio::test]
 async fn an_address_inside_that_is_not_configured_is_not_tried_and_a_key_is_never_shown() {
     let server = ModelServer::start(Script::new()).unwrap();
     let mut inside = candidate(&format!("{}/v1", server.base_url()), Speech::OpenAi);

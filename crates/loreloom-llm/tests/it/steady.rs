@@ -33,6 +33,11 @@ fn call() -> UpstreamCall {
     }
 }
 
+/// A call that nobody waits for.
+fn routine() -> UpstreamCall {
+    UpstreamCall { method: Method::GET, body: Bytes::new(), ..call() }
+}
+
 async fn text(reply: UpstreamReply) -> Result<String, UpstreamError> {
     let mut body = reply.body;
     let mut bytes = Vec::new();
@@ -118,17 +123,36 @@ async fn a_server_that_is_down_is_left_alone_and_tried_again_later() {
     for _ in 0..2 {
         assert_eq!(upstream.send(call()).await.unwrap().status, 500);
     }
-    let error = upstream.send(call()).await.err().unwrap();
+    let error = upstream.send(routine()).await.err().unwrap();
     assert!(matches!(error, UpstreamError::Resting { failures: 2, .. }), "{error}");
     assert_eq!(server.received().len(), 2);
     let answer = loop {
-        match upstream.send(call()).await {
+        match upstream.send(routine()).await {
             Err(UpstreamError::Resting { .. }) => tokio::task::yield_now().await,
             answer => break answer.unwrap(),
         }
     };
     assert_eq!(answer.status, 200);
     assert_eq!(upstream.send(call()).await.unwrap().status, 200);
+}
+
+#[tokio::test]
+async fn two_requests_that_fail_never_make_a_third_fail_untried() {
+    let mut script = Script::new();
+    // With the retries of the default rules: three tries of the first, two of the second.
+    for _ in 0..5 {
+        script = script.on(PATH, Reply::status(503, "broken"));
+    }
+    let server = ModelServer::start(script).unwrap();
+    let upstream = steady(&server.base_url(), Manners { retry: QUICK, ..Manners::default() });
+    for _ in 0..2 {
+        assert_eq!(upstream.send(call()).await.unwrap().status, 503);
+    }
+    assert_eq!(server.received().len(), 5);
+    let refused = upstream.send(routine()).await.err().unwrap();
+    assert!(matches!(refused, UpstreamError::Resting { failures: 5, .. }), "{refused}");
+    assert_eq!(upstream.send(call()).await.unwrap().status, 200);
+    assert_eq!(upstream.send(routine()).await.unwrap().status, 200, "it is well again");
 }
 
 #[tokio::test]

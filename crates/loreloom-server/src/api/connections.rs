@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     app::App,
-    connection_settings::{ConnectionKind, ConnectionSettings},
+    connection_settings::{ConnectionKind, ConnectionSettings, ServerUrl},
     connections::{Connection, Prospect},
     own_connections::OwnConnection,
 };
@@ -229,6 +229,10 @@ async fn tried(app: &App, caller: &Caller, body: TestBody) -> Result<TestSubject
         let detail = "give a `connection` or the `url` of a server, not both";
         return Err(Problem::new(Code::WrongValue, detail).at("url"));
     }
+    ServerUrl::check_open(&url).map_err(|_secret| {
+        let rule = "must have no user name, password, query or fragment: give the key as `key`";
+        Problem::new(Code::WrongValue, format!("`url` {rule}")).at("url")
+    })?;
     let prospect = Prospect { url: url.clone(), ollama: kind == ServerKind::Ollama, key, model };
     let off = || {
         let detail = "this server tries out only what is configured";

@@ -82,13 +82,18 @@ impl<S: Send + Sync> FromRequest<S> for Raw {
 /// Why a body was not read.
 fn unread(rejection: &BytesRejection) -> Problem {
     if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-        let detail = format!("the body may have {} MiB at most", MOST_BYTES >> 20);
-        return Problem::new(Code::TooLarge, detail);
+        return too_large();
     }
     match Stalled::caused(rejection) {
         Some(stalled) => Problem::new(Code::TooSlow, stalled.to_string()),
         None => Problem::new(Code::Unreadable, rejection.body_text()),
     }
+}
+
+/// A body above the limit.
+pub(super) fn too_large() -> Problem {
+    let detail = format!("the body may have {} MiB at most", MOST_BYTES >> 20);
+    Problem::new(Code::TooLarge, detail)
 }
 
 pub(crate) fn content_type(headers: &HeaderMap) -> Option<&str> {

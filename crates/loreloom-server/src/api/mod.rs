@@ -55,7 +55,8 @@ mod weaving;
 
 use axum::{
     Router,
-    extract::DefaultBodyLimit,
+    extract::{DefaultBodyLimit, Request, State},
+    middleware::Next,
     response::{IntoResponse as _, Response},
 };
 use http::Uri;
@@ -65,7 +66,7 @@ pub(crate) use self::figures::prometheus;
 use self::idempotency::Calls;
 pub use self::openapi::document;
 pub(crate) use self::problem::{Code, Problem};
-use crate::{app::App, catalog::Firings};
+use crate::{app::App, catalog::Firings, limits};
 
 /// Where the API is.
 pub(crate) const ROOT: &str = "/api/v1";
@@ -133,10 +134,21 @@ pub(crate) fn router(app: &App) -> Router<App> {
         .layer(axum::middleware::from_fn_with_state(app.clone(), chat_metadata::there))
         .layer(axum::middleware::from_fn(tags::not_modified))
         .layer(axum::middleware::from_fn_with_state(app.clone(), idempotency::once))
+        .layer(axum::middleware::from_fn_with_state(app.clone(), within_limit))
         .layer(axum::middleware::from_fn_with_state(app.clone(), figures::count))
         .layer(DefaultBodyLimit::max(MOST_BYTES));
     // A route and no fallback: the proxy's own wildcard would come before a fallback.
     own.route("/{*path}", axum::routing::any(nothing))
+}
+
+/// Refuses a body that is announced above the limit before any of it is read.
+async fn within_limit(State(app): State<App>, request: Request, next: Next) -> Response {
+    let Some(found) = limits::announced_above(request.headers(), MOST_BYTES) else {
+        return next.run(request).await;
+    };
+    let (parts, body) = request.into_parts();
+    app.tasks.spawn(limits::discard(parts.headers, body));
+    extract::too_large().with(found).into_response()
 }
 
 async fn nothing(uri: Uri) -> Response {

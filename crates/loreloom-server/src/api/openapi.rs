@@ -1,11 +1,18 @@
 //! The document of the API, made from the handlers, with what layers do for all of them.
+//!
+//! What the standard demands of every operation is filled in here, not at a hundred handlers:
+//! an id that no other operation has, a description of each response, and the ways to send a key.
 
 use http::{Method, header::IF_MATCH};
 use utoipa::{
     OpenApi,
     openapi::{
-        ContentBuilder, ObjectBuilder, Ref, RefOr, Required, ResponseBuilder, Type,
+        ContentBuilder, KnownFormat, ObjectBuilder, Ref, RefOr, Required, ResponseBuilder, Schema,
+        SchemaFormat, Type,
         path::{Operation, Parameter, ParameterBuilder, ParameterIn, PathItem},
+        security::{
+            ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
+        },
     },
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -63,7 +70,14 @@ async fn show() -> Json<utoipa::openapi::OpenApi> {
 pub fn document() -> utoipa::openapi::OpenApi {
     let mut document = super::described().into_openapi();
     debug_assert_eq!(ROOT, "/api/v1");
-    for item in document.paths.paths.values_mut() {
+    secure(&mut document);
+    name_nested(&mut document);
+    for (path, item) in &mut document.paths.paths {
+        for (method, operation) in operations(item) {
+            operation.operation_id = Some(id_of(method, path));
+            describe(method, operation);
+            say_binary(operation);
+        }
         if let Some(get) = item.get.as_mut().filter(|get| answers_json(get)) {
             take(get, if_none_match());
             get.responses.responses.insert("304".to_owned(), known());
@@ -71,7 +85,7 @@ pub fn document() -> utoipa::openapi::OpenApi {
         if let Some(post) = &mut item.post {
             take(post, idempotency_key());
         }
-        for operation in operations(item) {
+        for (_, operation) in operations(item) {
             operation.responses.responses.insert("4XX".to_owned(), refused("The call is refused"));
             operation.responses.responses.insert("5XX".to_owned(), refused("The server failed"));
         }
@@ -135,9 +149,88 @@ fn header(name: &str, description: &str, text: ObjectBuilder) -> Parameter {
         .build()
 }
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (&'static str, &mut Operation)> {
     let PathItem { get, put, post, delete, patch, .. } = item;
-    [get, put, post, delete, patch].into_iter().flatten()
+    ["get", "put", "post", "delete", "patch"]
+        .into_iter()
+        .zip([get, put, post, delete, patch])
+        .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
+}
+
+/// An id made from method and path, because those are unique and names of handlers are not:
+/// `GET /chats/{chat}/turns` is `get_chats_chat_turns`.
+fn id_of(method: &str, path: &str) -> String {
+    let words = path.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let words = words.filter(|word| !word.is_empty());
+    std::iter::once(method).chain(words).collect::<Vec<_>>().join("_")
+}
+
+/// Describes the responses whose handlers do not. What a GET answers with is what it is.
+fn describe(method: &str, operation: &mut Operation) {
+    let summary = operation.summary.as_deref().filter(|_| method == "get");
+    let summary = summary.map(|summary| summary.trim_end_matches('.').to_owned());
+    for (status, response) in &mut operation.responses.responses {
+        let RefOr::T(response) = response else { continue };
+        if response.description.is_empty() {
+            let usual = match status.as_str() {
+                "201" => "It is created",
+                "202" => "Accepted: the work runs in the background",
+                _ => "The result",
+            };
+            response.description = summary.clone().unwrap_or_else(|| usual.to_owned());
+        }
+    }
+}
+
+/// A body of bytes is a file. Its type in Rust would make clients send a list of numbers.
+fn say_binary(operation: &mut Operation) {
+    let Some(RefOr::T(body)) = &mut operation.request_body else { return };
+    if let Some(RefOr::T(content)) = body.content.get_mut("application/octet-stream") {
+        let binary = SchemaFormat::KnownFormat(KnownFormat::Binary);
+        let file = ObjectBuilder::new().schema_type(Type::String).format(Some(binary));
+        content.schema = Some(file.build().into());
+    }
+}
+
+/// Moves objects inside the variants of a type to the named schemas. Generators of clients give
+/// each inline object a name of its own, and stumble if a variant is used in two places.
+fn name_nested(document: &mut utoipa::openapi::OpenApi) {
+    let Some(components) = &mut document.components else { return };
+    let mut moved = Vec::new();
+    for (name, schema) in &mut components.schemas {
+        let RefOr::T(Schema::OneOf(variants)) = schema else { continue };
+        for variant in &mut variants.items {
+            let RefOr::T(Schema::Object(variant)) = variant else { continue };
+            for (property, inner) in &mut variant.properties {
+                if matches!(inner, RefOr::T(Schema::Object(inner)) if !inner.properties.is_empty())
+                {
+                    let own = format!("{name}_{property}");
+                    let named = RefOr::Ref(Ref::from_schema_name(&own));
+                    moved.push((own, std::mem::replace(inner, named)));
+                }
+            }
+        }
+    }
+    components.schemas.extend(moved);
+}
+
+/// The ways to send a key, and that a server may need none.
+fn secure(document: &mut utoipa::openapi::OpenApi) {
+    let header = |name: &str| {
+        let value = ApiKeyValue::with_description(name, "A key of this server");
+        SecurityScheme::ApiKey(ApiKey::Header(value))
+    };
+    let schemes = [
+        ("bearer", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer))),
+        ("loreloom_key", header("X-Loreloom-Key")),
+        ("api_key", header("X-Api-Key")),
+    ];
+    let mut ways = vec![SecurityRequirement::default()];
+    for (name, scheme) in schemes {
+        document.components.get_or_insert_default().add_security_scheme(name, scheme);
+        ways.push(SecurityRequirement::new(name, [""; 0]));
+    }
+    document.security = Some(ways);
 }
 
 fn refused(description: &str) -> RefOr<utoipa::openapi::Response> {

@@ -49,6 +49,8 @@ pub(crate) enum Code {
     WrongType,
     /// The body is larger than allowed.
     TooLarge,
+    /// The head is larger than allowed.
+    HeadTooLarge,
     /// The body did not come, or came too slowly.
     TooSlow,
     /// The part of the server that would do it is switched off.
@@ -70,6 +72,7 @@ impl Code {
             Self::Conflict | Self::SwitchedOff => StatusCode::CONFLICT,
             Self::WrongType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::HeadTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::Failed => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -91,6 +94,7 @@ impl Code {
             Self::BadCursor => "bad_cursor",
             Self::WrongType => "wrong_type",
             Self::TooLarge => "too_large",
+            Self::HeadTooLarge => "head_too_large",
             Self::TooSlow => "too_slow",
             Self::SwitchedOff => "switched_off",
             Self::Failed => "failed",
@@ -112,6 +116,7 @@ impl Code {
             Self::BadCursor => "The cursor is none of this list's",
             Self::WrongType => "The body is of another type than asked for",
             Self::TooLarge => "The body is too large",
+            Self::HeadTooLarge => "The head is too large",
             Self::TooSlow => "The body did not come in time",
             Self::SwitchedOff => "This part of the server is switched off",
             Self::Failed => "The server failed",

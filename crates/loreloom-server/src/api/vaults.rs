@@ -151,8 +151,6 @@ struct NewVault {
 }
 
 const ONE_PLACE: &str = "must be given, or `url` in its place, and not both";
-const NO_SECRETS: &str =
-    "must have no user name, password, query or fragment: a key is named by its source";
 const AT_HOME: &str = "an address is registered by a caller without a key, on the server's own \
                        machine: the server could be made to ask any other machine of its network";
 
@@ -170,8 +168,10 @@ async fn place(
         (Some(_), None) => {
             return Err(wrong("key", "is for the address of Obsidian, not for folders"));
         }
-        (None, Some(url)) if url.may_hold_a_secret() => return Err(wrong("url", NO_SECRETS)),
-        (None, Some(url)) if caller.is_at_home() => return Ok(url.as_str().to_owned()),
+        (None, Some(url)) if caller.is_at_home() => {
+            ServerUrl::check_open(url.as_str())?;
+            return Ok(url.as_str().to_owned());
+        }
         (None, Some(_)) => return Err(Problem::new(Code::Forbidden, AT_HOME).at("url")),
         (None, None) | (Some(_), Some(_)) => return Err(wrong("folder", ONE_PLACE)),
     };

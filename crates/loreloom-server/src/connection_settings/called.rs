@@ -20,10 +20,8 @@ impl ConnectionSettings {
     /// secret.
     pub(crate) fn check_called(&self) -> Result<(), SettingsError> {
         self.check()?;
-        if self.url.as_ref().is_some_and(ServerUrl::may_hold_a_secret) {
-            let rule = "must have no user name, password, query or fragment: a key is named by \
-                        its source";
-            return Err(SettingsError::new("url", rule));
+        if let Some(url) = &self.url {
+            ServerUrl::check_open(url.as_str())?;
         }
         if let Some(KeySource::Environment(name)) = &self.key
             && !is_variable(name)

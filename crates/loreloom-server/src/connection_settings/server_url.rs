@@ -31,9 +31,14 @@ impl ServerUrl {
         &self.0
     }
 
-    /// Whether it can hold a secret: a user's name and password, or a query.
-    pub(crate) fn may_hold_a_secret(&self) -> bool {
-        self.0.contains(['@', '?', '#'])
+    /// Refuses an address that can contain a secret: a user's name and password, or a query.
+    pub(crate) fn check_open(text: &str) -> Result<(), SettingsError> {
+        if text.contains(['@', '?', '#']) {
+            let rule = "must have no user name, password, query or fragment: a key is named by \
+                        its source";
+            return Err(SettingsError::new("url", rule));
+        }
+        Ok(())
     }
 }
 

@@ -14,7 +14,7 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode, header::CONTENT_LENGTH, request::Parts};
+use http::{HeaderMap, StatusCode, request::Parts};
 use loreloom_core::ids::ConnectionId;
 use loreloom_recognise::wire;
 
@@ -31,7 +31,7 @@ use crate::{
     connections::{Connection, Connections, ConnectionsError},
     gate::Pass,
     keys::Scope,
-    limits::Stalled,
+    limits::{self, Stalled},
     turn,
 };
 
@@ -74,6 +74,10 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
     let (mut parts, body) = request.into_parts();
     if let Some(refusal) = Pass::refusal(&parts.extensions, Scope::Proxy) {
         return refusal;
+    }
+    if let Some(announced) = limits::announced_above(&parts.headers, app.limits.body) {
+        app.tasks.spawn(limits::discard(parts.headers.clone(), body));
+        return too_large(&app, &parts, Some(announced));
     }
     let body = match axum::body::to_bytes(body, app.limits.body).await {
         Ok(body) => body,
@@ -120,11 +124,16 @@ fn unread(app: &App, parts: &Parts, error: &axum::Error) -> Response {
     if let Some(stalled) = Stalled::caused(error) {
         return reads.problem(StatusCode::REQUEST_TIMEOUT, "body", &stalled.to_string());
     }
+    too_large(app, parts, None)
+}
+
+/// The response to a body above the limit, whose size is known if it was announced.
+fn too_large(app: &App, parts: &Parts, announced: Option<u64>) -> Response {
     let most = app.limits.body >> 20;
-    let length = parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-    let found = length.map_or(String::new(), |length| format!(", found {length} bytes"));
+    let found = announced.map_or(String::new(), |length| format!(", found {length} bytes"));
     let message =
         format!("the body may have {most} MiB at most (`body_mb` of the server's limits){found}");
+    let reads = Reads::of_path(parts.uri.path());
     reads.problem(StatusCode::PAYLOAD_TOO_LARGE, "body", &message)
 }
 

@@ -13,6 +13,7 @@ mod connections;
 mod endpoints;
 mod grounding;
 mod harness;
+mod http_edges;
 mod long_story;
 mod meaning;
 mod noting;

@@ -32,6 +32,28 @@ async fn the_document_is_served() {
     assert!(document["paths"]["/chats/{chat}/path"]["get"]["responses"]["4XX"].is_object());
 }
 
+#[test]
+fn every_operation_has_an_id_of_its_own_and_every_response_a_description() {
+    let document = serde_json::to_value(loreloom_server::api_document()).unwrap();
+    let mut ids = std::collections::BTreeSet::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let id = operation["operationId"].as_str().unwrap();
+            assert!(ids.insert(id.to_owned()), "{method} {path}: `{id}` is used twice");
+            for (status, response) in operation["responses"].as_object().unwrap() {
+                let description = response["description"].as_str().unwrap_or_default();
+                assert!(!description.is_empty(), "{method} {path} {status}");
+            }
+        }
+    }
+    assert!(ids.contains("get_chats_chat_turns"), "{ids:?}");
+    let schemes = document["components"]["securitySchemes"].as_object().unwrap();
+    let names: Vec<&String> = schemes.keys().collect();
+    assert_eq!(names, ["api_key", "bearer", "loreloom_key"]);
+    // A server on its own machine needs no key.
+    assert_eq!(document["security"][0], serde_json::json!({}));
+}
+
 #[tokio::test]
 async fn headers_are_declared_where_they_are_honoured() {
     let api = Api::start().await;

@@ -172,6 +172,11 @@ async fn a_server_that_is_not_configured_is_tried_out_as_a_stranger() {
     for (body, detail) in [
         (json!({"url": "ftp://x"}), "its scheme is `ftp`"),
         (
+            json!({"url": "https://me:sk-canary@models.example/v1"}),
+            "`url` must have no user name, password, query or fragment: give the key as \
+             `key`",
+        ),
+        (
             json!({"url": "http://x", "connection": "model"}),
             "give a `connection` or the `url` of a server, not both",
         ),
