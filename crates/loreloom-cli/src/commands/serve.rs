@@ -22,7 +22,7 @@ use loreloom_ports::{ChatModel, Embedder, Store};
 use loreloom_server::{
     App, AppParts, Choosing, ConnectionKind as Kind, ConnectionSettings, Connections, Defaults,
     Feature, FeatureChoice, KeptRouting, KeySource, LorePlacement, LoreService, Notices, Routing,
-    ServerLimits, ServerUrl, Started, VaultKeeper, Weaving, serve,
+    ServerLimits, ServerUrl, Started, VaultKeeper, WaitingTurns, Weaving, serve,
 };
 use tokio::{net::TcpListener, sync::oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -187,8 +187,9 @@ impl Serve {
             let connections = self.routed(&config, &opened, for_all)?;
             let app = self.app(&config, connections, store, stacks)?;
             let limits = config.server.limits.limits();
-            let app =
-                App::new(AppParts { access: Arc::new(access), limits, choosing, noting, ..app });
+            let waiting = WaitingTurns::with_spill(Arc::new(place.spill()?));
+            let access = Arc::new(access);
+            let app = App::new(AppParts { access, limits, choosing, noting, waiting, ..app });
             keeper.begin(&app).await?;
             app.lore.keep_vaults(Arc::clone(&keeper) as Arc<dyn VaultKeeper>);
             if let (Some(memory), Some(extractor)) = (&app.memory, extractor) {
@@ -432,6 +433,7 @@ pub(super) fn parts(
         access: Arc::default(),
         limits: ServerLimits::default(),
         notices: Notices::default(),
+        waiting: WaitingTurns::default(),
         tasks: TaskTracker::new(),
         stopping: CancellationToken::new(),
     }

@@ -30,7 +30,7 @@ use loreloom_memory::{
 use loreloom_ports::{ChatModel, Clock, Embedder, Node, Store, StoryStore, Upstream};
 use loreloom_server::{
     Access, App, AppParts, Choosing, Connection, ConnectionKind, Connections, Defaults,
-    LoreService, Notices, Prices, ServerLimits, Weaving, serve,
+    LoreService, Notices, Prices, ServerLimits, WaitingTurns, Weaving, serve,
 };
 use loreloom_store::InMemoryStore;
 use loreloom_testkit::model_server::ModelServer;
@@ -99,6 +99,8 @@ pub(crate) struct Setup {
     pub(crate) notes_model: Option<(&'static str, ModelProfile)>,
     /// When it is.
     pub(crate) clock: Arc<dyn Clock>,
+    /// Turns that the store did not take.
+    pub(crate) waiting: WaitingTurns,
 }
 
 impl Default for Setup {
@@ -122,6 +124,7 @@ impl Default for Setup {
             options: Options::default(),
             notes_model: None,
             clock: Arc::new(Still(Timestamp(1_000))),
+            waiting: WaitingTurns::default(),
         }
     }
 }
@@ -149,7 +152,7 @@ impl Loreloom {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
         let Setup { rules, counter, weaving, store, memory, options, notes_model, .. } = setup;
         let Setup { connections, access, limits, choosing, noting, lore, contexts, .. } = setup;
-        let Setup { embedder, clock, prices, .. } = setup;
+        let Setup { embedder, clock, prices, waiting, .. } = setup;
         let stacks = Box::pin(stacks(lore.unwrap_or_else(book), rules, embedder)).await;
         let memory = (memory || notes_model.is_some())
             .then(|| remembering(&store, options, notes_model.map(|(_, profile)| profile)));
@@ -177,6 +180,7 @@ impl Loreloom {
             access: Arc::new(access),
             limits,
             notices: Notices::default(),
+            waiting,
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         });
