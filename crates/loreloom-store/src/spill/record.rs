@@ -5,6 +5,9 @@ use std::io;
 /// Length (4 bytes), checksum (4), number (8), all little-endian.
 const HEAD: usize = 16;
 
+/// A record and its number.
+type Numbered = (u64, Vec<u8>);
+
 /// A record as it is in the file.
 pub(super) fn write(number: u64, record: &[u8]) -> io::Result<Vec<u8>> {
     let length = u32::try_from(record.len()).map_err(io::Error::other)?;
@@ -17,7 +20,7 @@ pub(super) fn write(number: u64, record: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// The whole records of a file, up to the first that breaks off or is damaged.
-pub(super) fn read(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
+pub(super) fn read(mut bytes: &[u8]) -> Vec<Numbered> {
     let mut found = Vec::new();
     while let Some((one, rest)) = first(bytes) {
         found.push(one);
@@ -26,7 +29,7 @@ pub(super) fn read(mut bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
     found
 }
 
-fn first(bytes: &[u8]) -> Option<((u64, Vec<u8>), &[u8])> {
+fn first(bytes: &[u8]) -> Option<(Numbered, &[u8])> {
     let (length, rest) = bytes.split_first_chunk()?;
     let (sum, rest) = rest.split_first_chunk()?;
     let (number, rest) = rest.split_first_chunk()?;
