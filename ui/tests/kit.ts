@@ -66,6 +66,12 @@ export async function json<T>(path: string, init?: RequestInit): Promise<T> {
   return (await response.json()) as T;
 }
 
+/** The value of a setting that works now. */
+export async function setting(name: string): Promise<unknown> {
+  const { rows } = await json<{ rows: { name: string; value: unknown }[] }>('/settings');
+  return rows.find((row) => row.name === name)?.value;
+}
+
 /** Imports a book made of entries and gives its id. */
 export async function book(id: string, entries: Record<string, unknown>[]): Promise<void> {
   const world = {

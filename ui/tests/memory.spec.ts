@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { axe, cutOff, expect, json, shot, test, theme } from './kit';
+import { axe, cutOff, expect, json, setting, shot, test, theme } from './kit';
 import { CHAT, remembered } from './remembered';
 import { serve } from './server';
 
@@ -83,9 +83,7 @@ test('settings are saved, work at once and are taken back', async ({ page }) => 
   await context.fill('4096');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.locator('[data-notice]')).toContainText('Settings saved');
-  expect((await json<{ effective: { context: number } }>('/settings')).effective.context).toBe(
-    4096,
-  );
+  expect(await setting('story.context')).toBe(4096);
   await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
   await expect(context).toHaveValue('8192');
 });

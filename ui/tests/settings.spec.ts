@@ -1,15 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { axe, cutOff, demo, expect, json, shot, test, url } from './kit';
+import { axe, cutOff, demo, expect, json, setting, shot, test, url } from './kit';
 import { model } from './model';
 import { asked, CHAT, remembered } from './remembered';
 import { serve } from './server';
-
-interface Settings {
-  rules: { wrap: string; world_info: { budget_percent: number } };
-  rules_set: boolean;
-}
 
 test('budgets and wrapping are tried on a stored turn before they are saved, and taken back', async ({
   page,
@@ -28,16 +23,16 @@ test('budgets and wrapping are tried on a stored turn before they are saved, and
   await axe(page);
   await shot(page, 'slots-changed-light');
   // Nothing was saved and nothing stored until now.
-  expect((await json<Settings>('/settings')).rules_set).toBe(false);
+  expect(await setting('lore.wrap')).toBe('none');
   expect((await json<{ total: number }>(`/chats/${encodeURIComponent(chat)}/turns`)).total).toBe(
     turns.length,
   );
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.locator('[data-notice]')).toContainText('Settings saved');
-  expect((await json<Settings>('/settings')).rules.wrap).toBe('lb');
+  expect(await setting('lore.wrap')).toBe('lb');
   await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
   await expect(page.getByLabel('Wrapper')).toHaveValue('none');
-  expect((await json<Settings>('/settings')).rules_set).toBe(false);
+  expect(await setting('lore.wrap')).toBe('none');
 });
 
 test('a template of one’s own is shown as it works, and a wrong one names its mistake', async ({
@@ -140,10 +135,7 @@ test('the first steps: a first request is seen without a reload', async ({ page 
 });
 
 interface Slots {
-  effective: {
-    slots: { slot: string; position: string; depth: number; budget: number | null }[];
-    memory_cap: number | null;
-  };
+  slots: { slot: string; position: string; depth: number; budget: number | null }[];
 }
 
 test('slots of memory are dragged and moved by keys, given budgets, tried on a turn, saved and taken back', async ({
@@ -196,7 +188,7 @@ test('slots of memory are dragged and moved by keys, given budgets, tried on a t
     await page.getByLabel('All of memory, at most').fill('40');
     await expect(page.locator('.rulesview .minus', { hasText: 'Open threads' })).toBeVisible();
     // Nothing was saved until now.
-    const slots = async () => (await json<Slots>('/settings')).effective;
+    const slots = () => json<Slots>('/settings');
     const find = async (name: string) => (await slots()).slots.find((one) => one.slot === name)!;
     expect(await find('arcs')).toMatchObject({ position: 'IN_CHAT', depth: 2 });
     await page.getByRole('button', { name: 'Save' }).click();
@@ -204,7 +196,7 @@ test('slots of memory are dragged and moved by keys, given budgets, tried on a t
     expect(await find('arcs')).toMatchObject({ position: 'IN_PROMPT' });
     expect(await find('session')).toMatchObject({ position: 'IN_CHAT', depth: 4 });
     expect(await find('relationships')).toMatchObject({ budget: 33 });
-    expect((await slots()).memory_cap).toBe(40);
+    expect(await setting('memory.inject_cap')).toBe(40);
     // One slot goes back to how it was started.
     await expect(page.getByRole('button', { name: 'Save' })).toBeDisabled();
     await page
@@ -305,4 +297,102 @@ test('who was away is told by the model what happened before', async ({ page }) 
     rmSync(data, { recursive: true, force: true });
     process.env.LORELOOM_URL = before;
   }
+});
+
+interface Rows {
+  rows: { name: string; takes_effect: string }[];
+}
+
+test('every setting has a row that is found, changed, marked, reset and taken back', async ({
+  page,
+}) => {
+  await page.goto('/settings/all');
+  const { rows } = await json<Rows>('/settings');
+  await expect(page.locator('[data-setting]')).toHaveCount(rows.length);
+  for (const { name, takes_effect } of rows) {
+    const control = page.locator(`[id="all-${name}"]`);
+    await expect(control, name).toHaveCount(1);
+    if (takes_effect !== 'at_start') expect(await control.isEditable(), name).toBe(true);
+  }
+  await axe(page);
+  await shot(page, 'all-settings-light');
+  // By another program's name.
+  const search = page.getByRole('searchbox');
+  await search.fill('world_info_depth');
+  const depth = page.locator('[data-setting="world_info.scan_depth"]');
+  await expect(page.locator('[data-setting]')).toHaveCount(1);
+  const field = depth.getByRole('spinbutton');
+  await field.fill('5');
+  await field.press('Enter');
+  await expect(page.locator('[data-notice]')).toContainText('world_info.scan_depth saved');
+  await expect(depth).toHaveClass(/changed/);
+  await expect(depth).toContainText('changed here');
+  await expect(depth).toContainText('Default: 2');
+  expect(await setting('world_info.scan_depth')).toBe(5);
+  // Only what differs.
+  await search.fill('');
+  await page.getByRole('button', { name: /^Changed/ }).click();
+  await expect(depth).toBeVisible();
+  await expect(page.locator('[data-setting="world_info.recursive"]')).toHaveCount(0);
+  await shot(page, 'all-settings-changed-light');
+  await depth.getByRole('button', { name: 'Reset' }).click();
+  await expect(page.locator('[data-notice]').last()).toContainText('reset');
+  await expect.poll(() => setting('world_info.scan_depth')).toBe(2);
+  await page.locator('[data-notice] button', { hasText: 'Undo' }).last().click();
+  await expect.poll(() => setting('world_info.scan_depth')).toBe(5);
+  await depth.getByRole('button', { name: 'Reset' }).click();
+  await expect.poll(() => setting('world_info.scan_depth')).toBe(2);
+  // A refused value says why, and the old one stays.
+  await page.getByRole('button', { name: /^Changed/ }).click();
+  await search.fill('vault.scan_depth');
+  const vault = page.locator('[data-setting="vault.scan_depth"]').getByRole('spinbutton');
+  await vault.fill('5000');
+  await vault.press('Enter');
+  await expect(page.locator('[data-notice]').last()).toContainText('from 0 to 1000');
+  await expect(vault).toHaveValue('4');
+});
+
+test('all settings fit a phone', async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto('/settings/all');
+  await expect(page.locator('[data-setting]').first()).toBeVisible();
+  expect(await cutOff(page)).toEqual([]);
+  await axe(page);
+  await shot(page, 'phone-all-settings');
+});
+
+test('the scene, the pins and the notebook of a story are written and taken back', async ({
+  page,
+}) => {
+  const { chat } = await demo();
+  const path = `/chats/${encodeURIComponent(chat)}`;
+  await page.goto(`/c/${encodeURIComponent(chat)}`);
+  await page.getByRole('button', { name: 'Scene and notebooks' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel(/^Scene/).fill('era: old');
+  await dialog.getByLabel(/^Pinned notes/).fill('Bell\nmain:Gate');
+  await axe(page);
+  await shot(page, 'story-state-light');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await expect(page.locator('[data-notice]')).toContainText('saved');
+  expect(await json(`${path}/scene`)).toEqual({
+    fields: { era: 'old' },
+    folders: [],
+    pins: [{ title: 'Bell' }, { title: 'Gate', vault: 'main' }],
+    blocks: [],
+  });
+  await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
+  await expect
+    .poll(async () => (await json<{ pins: unknown[] }>(`${path}/scene`)).pins)
+    .toEqual([]);
+  await page.getByRole('button', { name: 'Scene and notebooks' }).click();
+  await dialog.getByLabel('Author’s notebook').fill('Slow burn.');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await expect
+    .poll(async () => (await json<{ author: string }>(`${path}/notebooks`)).author)
+    .toBe('Slow burn.');
+  await page.locator('[data-notice] button', { hasText: 'Undo' }).last().click();
+  await expect
+    .poll(async () => (await json<{ author: string }>(`${path}/notebooks`)).author)
+    .toBe('');
 });

@@ -3,7 +3,10 @@
 //! Every command reads files, most of them deep inside, so that the limits are kept for the
 //! whole run of the program.
 
-use std::{str::FromStr, sync::OnceLock};
+use std::{
+    str::FromStr,
+    sync::{OnceLock, PoisonError, RwLock},
+};
 
 use anyhow::Context as _;
 use loreloom_formats::{FormatError, Limit, Limits};
@@ -11,16 +14,20 @@ use loreloom_formats::{FormatError, Limit, Limits};
 /// Limits by name, separated by commas: what `--limit` says, for all runs.
 const VARIABLE: &str = "LORELOOM_LIMITS";
 
-static LIMITS: OnceLock<Limits> = OnceLock::new();
+/// What environment and arguments set.
+static SET: OnceLock<Vec<LimitArgument>> = OnceLock::new();
 
-/// One limit that is set: `text=64MB`.
+/// What the settings of the command say.
+static CONFIGURED: RwLock<Option<Limits>> = RwLock::new(None);
+
+/// One limit: `text=64MB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Setting {
+pub(crate) struct LimitArgument {
     limit: Limit,
     value: usize,
 }
 
-impl FromStr for Setting {
+impl FromStr for LimitArgument {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -54,23 +61,30 @@ fn amount(text: &str) -> Option<usize> {
 }
 
 /// Sets the limits for this run: what the environment says, and `arguments` over it.
-pub(crate) fn set(arguments: &[Setting]) -> anyhow::Result<()> {
+pub(crate) fn set(arguments: &[LimitArgument]) -> anyhow::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "this is where the environment comes in")]
     let said = std::env::var(VARIABLE).unwrap_or_default();
     let said = said.split(',').map(str::trim).filter(|one| !one.is_empty());
-    let said: Result<Vec<Setting>, String> = said.map(str::parse).collect();
+    let said: Result<Vec<LimitArgument>, String> = said.map(str::parse).collect();
     let said = said.map_err(anyhow::Error::msg).context(VARIABLE)?;
-    let mut limits = Limits::default();
-    for Setting { limit, value } in said.iter().chain(arguments) {
-        limits.set(*limit, *value);
-    }
-    LIMITS.get_or_init(|| limits);
+    SET.get_or_init(|| said.into_iter().chain(arguments.iter().copied()).collect());
     Ok(())
+}
+
+/// Reads files with the limits of the settings from now on. What environment and `--limit` say
+/// still wins.
+pub(crate) fn configure(limits: Limits) {
+    *CONFIGURED.write().unwrap_or_else(PoisonError::into_inner) = Some(limits);
 }
 
 /// The limits of this run.
 pub(crate) fn limits() -> Limits {
-    LIMITS.get().copied().unwrap_or_default()
+    let configured = *CONFIGURED.read().unwrap_or_else(PoisonError::into_inner);
+    let mut limits = configured.unwrap_or_default();
+    for LimitArgument { limit, value } in SET.get().into_iter().flatten() {
+        limits.set(*limit, *value);
+    }
+    limits
 }
 
 /// An error in words, with how to raise the limit that it is about.
@@ -91,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_limit_is_a_name_and_an_amount() {
-        let setting = |limit, value| Ok(Setting { limit, value });
+        let setting = |limit, value| Ok(LimitArgument { limit, value });
         for (text, expected) in [
             ("entries=7", setting(Limit::Entries, 7)),
             ("text=64MB", setting(Limit::Text, 64 << 20)),
@@ -110,9 +124,9 @@ mod tests {
                     .to_owned()),
             ),
         ] {
-            assert_eq!(text.parse::<Setting>(), expected, "{text}");
+            assert_eq!(text.parse::<LimitArgument>(), expected, "{text}");
         }
-        let error = "lines=3".parse::<Setting>().unwrap_err();
+        let error = "lines=3".parse::<LimitArgument>().unwrap_err();
         assert!(error.starts_with("there is no limit `lines`; the limits are: text, chat,"));
     }
 }

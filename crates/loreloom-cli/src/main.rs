@@ -12,6 +12,7 @@ mod model;
 mod notes_folder;
 mod open_files;
 mod plural;
+mod settings;
 mod stage_trace;
 mod store;
 mod stored;
@@ -41,8 +42,8 @@ struct Arguments {
 
     /// How much of a file is read: `text=64MB`, `entries=100000`; as often as needed. docs/books.md
     /// lists the limits
-    #[arg(long, global = true, value_name = "NAME=VALUE", help_heading = "Limits")]
-    limit: Vec<limits::Setting>,
+    #[arg(long, global = true, value_name = "NAME=VALUE", hide = true)]
+    limit: Vec<limits::LimitArgument>,
 }
 
 fn main() -> ExitCode {

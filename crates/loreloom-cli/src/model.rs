@@ -1,5 +1,7 @@
 //! The model that memory's own questions go to.
 
+use std::str::FromStr;
+
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use loreloom_llm::{
@@ -19,6 +21,29 @@ enum Api {
     Ollama,
     /// The built-in storyteller, which knows nothing of memory
     Offline,
+}
+
+/// A model, and its server if it is another than the upstream: `NAME` or `NAME@URL`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ModelName {
+    pub(crate) name: String,
+    pub(crate) url: Option<String>,
+}
+
+impl FromStr for ModelName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let at = text.find("@http://").or_else(|| text.find("@https://"));
+        let (name, url) = match at {
+            Some(at) => (&text[..at], Some(text[at + 1..].to_owned())),
+            None => (text, None),
+        };
+        if name.trim().is_empty() {
+            return Err(format!("must be NAME or NAME@URL, found `{text}`"));
+        }
+        Ok(Self { name: name.to_owned(), url })
+    }
 }
 
 /// Which model.
@@ -92,5 +117,24 @@ impl ModelArguments {
             at_once: if self.api == Api::Ollama { 1 } else { 4 },
             context: loreloom_core::units::Tokens(self.model_context),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_may_name_its_server() {
+        for (text, name, url) in [
+            ("qwen3:4b", "qwen3:4b", None),
+            ("m@http://127.0.0.1:1/v1", "m", Some("http://127.0.0.1:1/v1")),
+            ("a@b", "a@b", None),
+        ] {
+            let found: ModelName = text.parse().unwrap();
+            assert_eq!((found.name.as_str(), found.url.as_deref()), (name, url));
+        }
+        let error = "@http://x".parse::<ModelName>().unwrap_err();
+        assert_eq!(error, "must be NAME or NAME@URL, found `@http://x`");
     }
 }

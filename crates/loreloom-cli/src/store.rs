@@ -5,7 +5,9 @@ use std::{path::PathBuf, sync::Arc};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_ports::{Store, StoreError};
+use loreloom_settings::{Changes, StoreSection};
 use loreloom_store::{SpillFile, SqliteStore, StoreAddress, private};
+use serde_json::json;
 
 use crate::config::Config;
 
@@ -27,8 +29,34 @@ impl StoreArguments {
         if self.store.is_some() || self.data.is_some() {
             return self.clone();
         }
-        let data = config.store.data.as_ref().map(|folder| config.path(folder));
-        Self { store: config.store.address.clone(), data }
+        let text = |name: &str| {
+            let value = config.settings.get(name).and_then(|value| value.as_str());
+            value.filter(|value| *value != "none")
+        };
+        let store = text("store.address").and_then(|address| address.parse().ok());
+        let data = text("store.data").filter(|_| store.is_none()).map(PathBuf::from);
+        Self { store, data }
+    }
+
+    /// Where stories are, as settings name it.
+    pub(crate) fn of(section: &StoreSection) -> Self {
+        let store = section.address.as_deref().and_then(|address| address.parse().ok());
+        Self { data: section.data.clone().filter(|_| store.is_none()), store }
+    }
+
+    /// These arguments as settings.
+    pub(crate) fn changes(&self) -> anyhow::Result<Changes> {
+        let mut changes = Changes::default();
+        if let Some(folder) = &self.data {
+            changes.set("store.data", json!(folder))?;
+            changes.set("store.address", json!("none"))?;
+        }
+        match &self.store {
+            Some(StoreAddress::File(file)) => changes.set("store.address", json!(file))?,
+            Some(StoreAddress::Server(url)) => changes.set("store.address", json!(url))?,
+            None => {}
+        }
+        Ok(changes)
     }
 
     /// Where they are.

@@ -4,15 +4,14 @@ mod arguments;
 mod choosing;
 mod contents;
 mod keeper;
-mod notebooks;
 mod rest;
 mod scene;
 
 pub(crate) use self::{
-    arguments::{VaultArguments, VaultRulesArguments, VaultSettings},
+    arguments::{VaultArguments, VaultSettings},
     choosing::SelectorArguments,
     contents::{Contents, Vaults, error_chain, read_definitions, take_definitions},
     keeper::Keeper,
-    rest::{RestAccess, RestArguments, RestVault, is_address},
+    rest::{RestAccess, RestVault, is_address},
     scene::SceneArguments,
 };

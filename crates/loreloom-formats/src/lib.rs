@@ -15,6 +15,7 @@
 //! ```
 
 mod agnai;
+mod ahead;
 mod aidungeon;
 mod archive;
 mod byaf;
@@ -30,6 +31,8 @@ mod error;
 mod examine;
 mod exif;
 mod export;
+#[cfg(test)]
+mod growth;
 mod import;
 mod janitor;
 mod json;

@@ -1,10 +1,13 @@
 //! How much of a hostile file is read before giving up.
 
+use serde::{Deserialize, Serialize};
+
 /// One of the limits, by name.
 macro_rules! limits {
     ($($(#[$doc:meta])+ $field:ident, $limit:ident, $name:literal, $what:literal, $default:expr;)+) => {
         /// Limits on what a reader accepts.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default, deny_unknown_fields)]
         pub struct Limits {
             $($(#[$doc])+ pub $field: usize,)+
         }

@@ -9,6 +9,7 @@ use loreloom_core::{
 };
 use loreloom_memory::service::MemoryServices;
 use loreloom_ports::{ChatModel, Clock, Store, StoreError};
+use loreloom_settings::{PlacementMode, StartSettings, WeavingSection};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -28,7 +29,7 @@ use crate::{
     own_connections::LiveConnections,
     past_turns::PastTurns,
     replays::Replays,
-    runtime_settings::RuntimeSettings,
+    runtime_settings::{RuntimeSettings, StartParts},
     turn::{
         Choosing, LorePlacement, RecentPaths, Recogniser, SentLog, TurnQueue, TurnServices, Turns,
     },
@@ -94,6 +95,9 @@ pub struct AppParts {
     pub defaults: Defaults,
     /// Whether and how lore is woven into requests.
     pub weaving: Weaving,
+    /// The settings of the start, and where each comes from. `weaving`, `defaults`, the lore's
+    /// rules and memory's options decide where they differ.
+    pub settings: StartSettings,
     /// Keys and origins.
     pub access: Arc<Access>,
     /// Limits for clients.
@@ -149,12 +153,22 @@ pub struct Weaving {
 
 impl Default for Weaving {
     fn default() -> Self {
+        let own = WeavingSection::default();
         Self {
             on: true,
-            deadline: Duration::from_secs(2),
-            longest_queued: Duration::from_secs(30),
+            deadline: Duration::from_millis(own.deadline_ms),
+            longest_queued: Duration::from_secs(own.queue_seconds),
             placement: LorePlacement::default(),
             queue: TurnQueue::default(),
+        }
+    }
+}
+
+impl From<&WeavingSection> for LorePlacement {
+    fn from(section: &WeavingSection) -> Self {
+        match section.placement {
+            PlacementMode::FrontEnd => Self::FrontEnd,
+            PlacementMode::Stable => Self::Stable(section.stable.clone()),
         }
     }
 }
@@ -194,7 +208,7 @@ impl App {
     /// The same server for another tenant: its own books, stories and memories, over the same
     /// store and configured connections. It gets no books and notes that were named at start.
     pub(crate) fn for_tenant(&self, tenant: TenantId) -> Result<Self, LoreError> {
-        let (weaving, defaults) = self.settings.started().clone();
+        let (weaving, defaults) = self.settings.typed().clone();
         Ok(Self::new(AppParts {
             tenant,
             lore: self.lore.for_another()?,
@@ -207,6 +221,7 @@ impl App {
             clock: Arc::clone(&self.clock),
             defaults,
             weaving,
+            settings: self.settings.started().clone(),
             access: Arc::clone(&self.access),
             limits: self.limits,
             notices: self.notices.clone(),
@@ -284,9 +299,9 @@ fn wire_turns(parts: AppParts) -> (Turns, Arc<FeatureSwitch>) {
         stopping: parts.stopping,
         state: LiveFeatures::default(),
     });
-    let settings =
-        RuntimeSettings::new(tenant.clone(), Arc::clone(&store), parts.weaving, defaults);
-    let settings = Arc::new(settings);
+    let started = StartParts { settings: parts.settings, weaving: parts.weaving, defaults };
+    let started = started.agreeing(lore.started());
+    let settings = Arc::new(RuntimeSettings::new(tenant.clone(), Arc::clone(&store), started));
     let connections = Arc::new(ConnectionService {
         tenant: tenant.clone(),
         store: Arc::clone(&store),

@@ -12,6 +12,7 @@ use std::{
 
 use loreloom_core::{ids::TenantId, units::Tokens};
 use loreloom_memory::service::MemoryServices;
+use loreloom_settings::FeatureSection;
 use tokio::sync::{Mutex, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -39,7 +40,8 @@ pub struct Started {
 impl Default for Started {
     fn default() -> Self {
         let (configured, fixed) = (Features::default(), Vec::new());
-        Self { configured, fixed, patience: Duration::from_secs(2) }
+        let patience = FeatureSection::default().embedder_timeout_ms;
+        Self { configured, fixed, patience: Duration::from_millis(patience) }
     }
 }
 

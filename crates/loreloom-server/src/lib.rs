@@ -47,6 +47,7 @@ mod router;
 mod routing;
 mod runtime_settings;
 mod serve;
+mod state_edits;
 mod stored_books;
 mod timings;
 mod turn;
@@ -81,7 +82,9 @@ pub use self::{
     own_connections::{ConnectionReach, OwnConnection},
     questions::Questions,
     routing::{KeptRouting, RouteSetting, Routing},
+    runtime_settings::stored_settings,
     serve::serve,
+    state_edits::StateEdit,
     stored_books::{Contents, Maker, Shelved, StoredBook, StoredBooks, StoredBooksError},
     turn::{Choosing, LorePlacement, TurnQueue},
     vaults::{OpenVault, RegisteredVault, VaultKeeper, VaultRefusal},

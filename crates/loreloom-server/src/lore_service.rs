@@ -15,9 +15,9 @@ use loreloom_core::{
     ids::{BookId, BookVersion, TenantId},
     library::{Binding, Volume},
     place::Provenance,
-    rules::Rules,
 };
 use loreloom_ports::{DocumentStore, EmbedError, Embedder, StoreError};
+use loreloom_settings::{SettingError, StartSettings};
 use rustc_hash::FxHashMap;
 use tokio::sync::{Mutex, watch};
 
@@ -31,8 +31,8 @@ use crate::{
 pub struct LoreService {
     /// Books from the command line; they come before stored books.
     mounted: Vec<(Volume, Vec<Binding>)>,
-    /// The rules, where the bookcase has none.
-    rules: Rules,
+    /// The settings of the start, which have the rules. What is stored stands over them.
+    started: StartSettings,
     /// What entries are found by meaning with, where nothing else was chosen.
     own: Option<Arc<EntryFinder>>,
     /// What they are to be found with now; all tenants find alike.
@@ -69,27 +69,31 @@ pub enum LoreServiceError {
     /// The bookcase cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The stored settings cannot be used.
+    #[error(transparent)]
+    Settings(#[from] SettingError),
     /// Entries that are found by meaning cannot be prepared.
     #[error(transparent)]
     Embed(#[from] EmbedError),
 }
 
 impl LoreService {
-    /// Books from the command line with what they are attached to, and the default rules. With an
-    /// embedder, entries are also found by meaning.
+    /// Books that were named at start, with what they are attached to, and the settings of the
+    /// start. With an embedder, entries are found by meaning too.
     pub fn new(
         mounted: impl IntoIterator<Item = (Volume, Vec<Binding>)>,
-        rules: Rules,
+        settings: impl Into<StartSettings>,
         embedder: Option<Arc<dyn Embedder>>,
     ) -> Result<Self, LoreError> {
+        let started = settings.into();
         let mounted: Vec<(Volume, Vec<Binding>)> = mounted.into_iter().collect();
-        let lore = Lore::new(mounted.iter().cloned(), rules.clone())?;
+        let lore = Lore::new(mounted.iter().cloned(), started.settings.rules())?;
         let lore = RwLock::new(Arc::new(lore));
         let turns = watch::Sender::new(0);
         let own = embedder.map(|embedder| Arc::new(EntryFinder { embedder, patience: None }));
         let finder = Arc::new(RwLock::new(own.clone()));
         let (changing, vaults) = (Mutex::default(), OnceLock::new());
-        Ok(Self { mounted, rules, own, finder, lore, vaults, changing, turns })
+        Ok(Self { mounted, started, own, finder, lore, vaults, changing, turns })
     }
 
     /// The same with an embedder that is asked over the network: a turn waits so long for it,
@@ -116,8 +120,8 @@ impl LoreService {
 
     /// The same service for another tenant: the same rules, none of the books.
     pub(crate) fn for_another(&self) -> Result<Self, LoreError> {
-        let service = Self::new([], self.rules.clone(), None)?;
-        Ok(Self { own: self.own.clone(), finder: Arc::clone(&self.finder), ..service })
+        let stacks = Self::new([], self.started.clone(), None)?;
+        Ok(Self { own: self.own.clone(), finder: Arc::clone(&self.finder), ..stacks })
     }
 
     /// The lore as it is now.
@@ -125,9 +129,9 @@ impl LoreService {
         Arc::clone(&self.lore.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The rules of those who set none.
-    pub(crate) fn own_rules(&self) -> &Rules {
-        &self.rules
+    /// The settings of the start.
+    pub(crate) fn started(&self) -> &StartSettings {
+        &self.started
     }
 
     /// Tells whoever follows that one more turn is decided.
@@ -262,7 +266,7 @@ impl LoreService {
                 books.push((volume, standing.shelved.bindings.clone()));
             }
         }
-        let mut rules = sources.contents.rules.clone().unwrap_or_else(|| self.rules.clone());
+        let mut rules = self.started.with(&sources.contents.settings)?.rules();
         if let Some(fields) = &sources.fields {
             rules.vault.fields.clone_from(fields);
         }
@@ -295,6 +299,7 @@ mod tests {
     use loreloom_core::{
         book::Entry,
         chat::{Message, Role},
+        rules::Rules,
         turn::Transcript,
         units::Timestamp,
     };

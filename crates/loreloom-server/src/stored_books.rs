@@ -6,18 +6,18 @@ use loreloom_core::{
     book::Book,
     ids::{BookId, BookVersion, TenantId},
     library::{Binding, Dialect, Volume},
-    rules::Rules,
     units::Timestamp,
 };
 use loreloom_ports::{Change, DocumentStore, Item, StoreError};
+use loreloom_settings::Changes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// Documents of books begin with this.
+use crate::runtime_settings::{SETTINGS, read_stored};
+
+/// Names of books on the desk begin so.
 pub(crate) const BOOKS: &str = "book/";
-/// The name of the rules' document.
-const RULES: &str = "rules";
 
 /// Who made a book say what it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
@@ -72,11 +72,11 @@ pub struct Contents {
     pub revision: u64,
     /// The books, in order.
     pub books: Vec<StoredBook>,
-    /// The rules, where they were set.
-    pub rules: Option<Rules>,
+    /// The settings that are stored beside them.
+    pub settings: Changes,
 }
 
-/// The books and rules of one tenant.
+/// The books of one tenant.
 #[derive(Clone, Copy)]
 pub struct StoredBooks<'a> {
     /// Where they are kept.
@@ -105,8 +105,8 @@ impl StoredBooks<'_> {
         let revision = self.documents.revision(self.tenant).await?;
         let mut contents = Contents { revision, ..Contents::default() };
         for item in self.documents.items(self.tenant, "").await? {
-            if item.key == RULES {
-                contents.rules = Some(read(&item)?);
+            if item.key == SETTINGS {
+                contents.settings = read_stored(&item)?;
             } else if let Some(id) = item.key.strip_prefix(BOOKS) {
                 let (id, revision) = (BookId::from(id), item.revision);
                 contents.books.push(StoredBook { id, revision, shelved: read(&item)? });
@@ -182,11 +182,6 @@ impl StoredBooks<'_> {
     ) -> Result<u64, StoredBooksError> {
         self.find(id).await?;
         Ok(self.documents.change(self.tenant, &[change(id, None)?], seen, now).await?)
-    }
-
-    /// The change that sets the rules, or takes them away.
-    pub(crate) fn rules_change(rules: Option<&Rules>) -> Result<Change, StoreError> {
-        Ok(Change { key: RULES.to_owned(), value: rules.map(written).transpose()? })
     }
 }
 

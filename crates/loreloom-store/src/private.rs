@@ -80,7 +80,8 @@ pub fn narrow(_path: &Path) -> io::Result<Option<Narrowed>> {
     Ok(None)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 

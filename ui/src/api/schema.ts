@@ -45,6 +45,27 @@ export interface components {
             /** @description `None` leaves it to the engine. */
             whole_words?: boolean | null;
         };
+        /** @description All settings. */
+        AllSettings: {
+            /** @description Whether stories are remembered. */
+            memory: boolean;
+            /**
+             * Format: int64
+             * @description The revision of the stored documents.
+             */
+            revision: number;
+            /** @description Every setting, by section. */
+            rows: components["schemas"]["SettingRow"][];
+            /** @description The rules of the engine that work now, as previews take them. */
+            rules: Record<string, never>;
+            /**
+             * @description How the slots of memory go into prompts, from lasting to immediate; none if nothing is
+             *     remembered.
+             */
+            slots: components["schemas"]["SlotView"][];
+            /** @description The tokenizer that counts. */
+            tokenizer: string;
+        };
         /** @description A turn that is decided as another character's. */
         AsSpeaker: {
             /**
@@ -615,42 +636,6 @@ export interface components {
          * @enum {string}
          */
         Dialect: "world_info" | "cards";
-        /** @description Settings as they work now. */
-        Effective: {
-            /** @description The character's name, where requests do not say it. */
-            character?: string | null;
-            /**
-             * Format: int32
-             * @description The model's context size.
-             */
-            context: number;
-            /**
-             * Format: int64
-             * @description The longest a request waits for its lore, in milliseconds.
-             */
-            deadline_ms: number;
-            /**
-             * Format: int32
-             * @description The most that all of memory takes, in tokens.
-             */
-            memory_cap?: number | null;
-            /** @description Whether all of memory stands in one block. */
-            memory_unified: boolean;
-            /**
-             * Format: int64
-             * @description The seed of all rolls.
-             */
-            seed: number;
-            /**
-             * @description How the slots of memory stand, from lasting to immediate; none where nothing is
-             *     remembered.
-             */
-            slots: components["schemas"]["SlotView"][];
-            /** @description The user's name, where requests do not say it. */
-            user: string;
-            /** @description Whether lore is woven into requests. */
-            weaving: boolean;
-        };
         /** @description Routes and features as they work now. */
         EffectiveRoutes: {
             /** @description The features that ask a model. */
@@ -1567,6 +1552,11 @@ export interface components {
             /** @description Tokens of the common beginning, of the prompt before and of this one. */
             kept: components["schemas"]["Kept"];
         };
+        /**
+         * @description Why the expression of a key was not run to its end.
+         * @enum {string}
+         */
+        KeyCost: "too_many_steps" | "suspended" | "no_steps_left";
         /** @description How often a key is found. */
         KeyFrequency: {
             /** @description Chats it is found in. */
@@ -1790,6 +1780,13 @@ export interface components {
             /** @description The tokens up to its end. */
             tokens: components["schemas"]["Tokens"];
         };
+        /** @description A note by its title, and by its vault if there are several. */
+        MarkedNote: {
+            /** @description The title, in any case. */
+            title: string;
+            /** @description The vault; any without one. */
+            vault?: string | null;
+        };
         /**
          * @description What an earlier match does to later turns.
          * @enum {string}
@@ -1966,6 +1963,13 @@ export interface components {
             /** @description Takes all of it back; none if nothing changed. */
             undo?: string | null;
         };
+        /** @description What another program calls a setting. */
+        NameElsewhere: {
+            /** @description Its name there. */
+            name: string;
+            /** @description The program. */
+            program: string;
+        };
         /** @description Whom a new book follows, and how it is read. */
         NewBook: {
             /** @description Whom it follows; everybody without it. */
@@ -2060,6 +2064,20 @@ export interface components {
             name: string;
             url?: components["schemas"]["ServerUrl"] | null;
         };
+        /** @description Notebooks to write. What is not given stays. */
+        NotebooksPatch: {
+            /** @description The author's text; an empty one clears it. */
+            author?: string | null;
+            /** @description The model's notes; an empty text clears them. */
+            model?: string | null;
+        };
+        /** @description The notebooks of a chat. */
+        NotebooksView: {
+            /** @description What the author wrote. */
+            author: string;
+            /** @description What the model noted, a line each. */
+            model: string;
+        };
         /**
          * @description How much a note matters.
          * @enum {string}
@@ -2094,47 +2112,6 @@ export interface components {
             /** @enum {string} */
             verdict: "stopped";
         });
-        /** @description Settings that were changed; what is not set is as the server was started. */
-        Overrides: {
-            /**
-             * @description The character's name, where requests do not say it.
-             * @default null
-             */
-            character: string | null;
-            /**
-             * Format: int32
-             * @description The model's context size, where neither its connection nor its server tell it.
-             * @default null
-             */
-            context: number | null;
-            /**
-             * Format: int64
-             * @description The longest a request waits for its lore, in milliseconds.
-             * @default null
-             */
-            deadline_ms: number | null;
-            /**
-             * @description Slots of memory that stand elsewhere or take another budget: `budgets` and `places` by
-             *     the slots' names, the `cap` of all, and whether they are `unified` into one block.
-             */
-            memory?: Record<string, never>;
-            /**
-             * Format: int64
-             * @description The seed of all rolls.
-             * @default null
-             */
-            seed: number | null;
-            /**
-             * @description The user's name, where requests do not say it.
-             * @default null
-             */
-            user: string | null;
-            /**
-             * @description Whether lore is woven into requests.
-             * @default null
-             */
-            weaving: boolean | null;
-        };
         /** @description Whose memory it is, inside a tenant. */
         Owner: {
             /** @description Everybody of a world. */
@@ -3133,6 +3110,28 @@ export interface components {
              */
             tokens?: number | null;
         };
+        /** @description A scene to change. What is not given stays; lists are replaced. */
+        ScenePatch: {
+            /** @description The blocked notes. */
+            blocks?: components["schemas"]["MarkedNote"][] | null;
+            /** @description Fields to set; `null` removes one. */
+            fields?: Record<string, never> | null;
+            /** @description The folders. */
+            folders?: string[] | null;
+            /** @description The pinned notes. */
+            pins?: components["schemas"]["MarkedNote"][] | null;
+        };
+        /** @description The scene of a chat. */
+        SceneView: {
+            /** @description Notes that are never in. */
+            blocks: components["schemas"]["MarkedNote"][];
+            /** @description Era, place and other fields that notes of vaults ask for. */
+            fields: Record<string, never>;
+            /** @description Only notes in these folders are used; none means all folders. */
+            folders: string[];
+            /** @description Notes that are always in. */
+            pins: components["schemas"]["MarkedNote"][];
+        };
         /**
          * @description What a key allows.
          * @enum {string}
@@ -3193,37 +3192,53 @@ export interface components {
         ServerKind: "openai" | "ollama";
         /** @description With `/v1` for `openai`, without a path for `ollama`. */
         ServerUrl: string;
-        /**
-         * @description Settings to change. What is not given stays; in `set`, `null` goes back to what the server
-         *     was started with.
-         */
-        SettingsPatch: {
-            /** @description Go back to the rules the server was started with, before `rules` is applied. */
-            reset_rules?: boolean;
-            /** @description Changes of the engine's rules (RFC 7396). */
-            rules?: Record<string, never>;
-            /** @description Changes of the others. */
-            set?: components["schemas"]["Overrides"];
-        };
-        /** @description All settings. */
-        SettingsView: {
-            /** @description What works now. */
-            effective: components["schemas"]["Effective"];
-            /** @description Whether stories are remembered. */
-            memory: boolean;
+        /** @description A setting with its value. */
+        SettingRow: {
+            /** @description Whether the value differs from the default. */
+            changed: boolean;
+            /** @description The words of a choice. */
+            choices?: string[];
+            /** @description Our default. */
+            default: Record<string, never>;
+            /** @description What other programs call it. */
+            elsewhere: components["schemas"]["NameElsewhere"][];
+            /** @description What it does. */
+            help: string;
+            /** @description `switch`, `integer`, `number`, `text`, `choice`, `texts` or `data`. */
+            kind: string;
             /**
-             * Format: int64
-             * @description The revision of the desk.
+             * Format: double
+             * @description The smallest number.
              */
-            revision: number;
-            /** @description The rules of the engine that work now: scanning, budgets, wrapping and so on. */
-            rules: Record<string, never>;
-            /** @description Whether the rules were set here. */
-            rules_set: boolean;
-            /** @description What was set here; what is not is as the server was started. */
-            set: components["schemas"]["Overrides"];
-            /** @description The tokenizer that counts. */
-            tokenizer: string;
+            least?: number | null;
+            /**
+             * Format: double
+             * @description The largest number.
+             */
+            most?: number | null;
+            /** @description Its name. */
+            name: string;
+            /** @description Whether it may be `"none"`. */
+            optional: boolean;
+            /** @description Its values in other profiles, by their names. */
+            profiles?: Record<string, never>;
+            /** @description Where it can be set: `server`, `book`, `vault`. */
+            scopes: string[];
+            /** @description The part of its name before the first dot. */
+            section: string;
+            /** @description What the section is about. */
+            section_title: string;
+            /** @description Where the value comes from: `default`, `profile`, `file`, `flag` or `stored`. */
+            source: string;
+            /**
+             * @description When a change takes effect: `at_once`, `after_restart`, or `at_start` if only the
+             *     configuration file and flags can set it.
+             */
+            takes_effect: string;
+            /** @description What a number counts; empty for none. */
+            unit: string;
+            /** @description What works now. An address has no password. */
+            value: Record<string, never>;
         };
         /** @description A chat that could not be run. */
         Skipped: {
@@ -3245,13 +3260,15 @@ export interface components {
             /** @description Their tokens. */
             tokens: components["schemas"]["Tokens"];
         };
-        /** @description How a slot of memory stands. */
+        /** @description How a slot of memory goes into prompts. */
         SlotView: {
             /**
              * Format: int32
              * @description What it may take, in tokens; none for a slot without a budget of its own.
              */
             budget?: number | null;
+            /** @description The setting of its budget; none for a slot without a budget of its own. */
+            budget_setting?: string | null;
             /**
              * Format: int32
              * @description How deep, inside the chat.
@@ -3264,9 +3281,9 @@ export interface components {
              *     main prompt.
              */
             position: string;
-            /** @description In whose words. */
+            /** @description The role of its message. */
             role: components["schemas"]["Role"];
-            /** @description The slot, as `memory` in `set` names it. */
+            /** @description The slot, as `memory.places` names it. */
             slot: string;
             /** @description How the server was started with it. */
             usual: components["schemas"]["UsualSlot"];
@@ -3285,6 +3302,34 @@ export interface components {
             tokens: components["schemas"]["Tokens"];
             /** @description Which part of the prompt that is. */
             zone: components["schemas"]["Zone"];
+        };
+        /** @description A change of what a chat carries on. */
+        StateWrote_NotebooksView: {
+            /** @description The notebooks of a chat. */
+            item: {
+                /** @description What the author wrote. */
+                author: string;
+                /** @description What the model noted, a line each. */
+                model: string;
+            };
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description A change of what a chat carries on. */
+        StateWrote_SceneView: {
+            /** @description The scene of a chat. */
+            item: {
+                /** @description Notes that are never in. */
+                blocks: components["schemas"]["MarkedNote"][];
+                /** @description Era, place and other fields that notes of vaults ask for. */
+                fields: Record<string, never>;
+                /** @description Only notes in these folders are used; none means all folders. */
+                folders: string[];
+                /** @description Notes that are always in. */
+                pins: components["schemas"]["MarkedNote"][];
+            };
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
         };
         /**
          * @description A step of a diagnosis, in order.
@@ -3365,6 +3410,8 @@ export interface components {
         } | {
             /** @enum {string} */
             code: "key_too_slow";
+            /** @description Why it was given up. */
+            cost: components["schemas"]["KeyCost"];
             /** @description The key. */
             key: string;
         } | {
@@ -4185,9 +4232,9 @@ export interface components {
              * @description How deep, inside the chat.
              */
             depth: number;
-            /** @description Where it stands. */
+            /** @description Its place. */
             position: string;
-            /** @description In whose words. */
+            /** @description The role of its message. */
             role: components["schemas"]["Role"];
         };
         /** @description All vaults. */
@@ -4268,6 +4315,8 @@ export interface components {
         Warning: {
             /** @enum {string} */
             code: "key_too_slow";
+            /** @description Why it was given up. */
+            cost: components["schemas"]["KeyCost"];
             /** @description The entry's title. */
             entry: string;
             /** @description The key. */
@@ -4385,6 +4434,37 @@ export interface components {
             note: string;
             /** @description Whose memory it changed. */
             owners: components["schemas"]["Owner"][];
+        };
+        /** @description What a write gives back. */
+        Wrote_AllSettings: {
+            /** @description All settings. */
+            item: {
+                /** @description Whether stories are remembered. */
+                memory: boolean;
+                /**
+                 * Format: int64
+                 * @description The revision of the stored documents.
+                 */
+                revision: number;
+                /** @description Every setting, by section. */
+                rows: components["schemas"]["SettingRow"][];
+                /** @description The rules of the engine that work now, as previews take them. */
+                rules: Record<string, never>;
+                /**
+                 * @description How the slots of memory go into prompts, from lasting to immediate; none if nothing is
+                 *     remembered.
+                 */
+                slots: components["schemas"]["SlotView"][];
+                /** @description The tokenizer that counts. */
+                tokenizer: string;
+            };
+            /**
+             * Format: int64
+             * @description The revision of the documents after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
         };
         /** @description What a write gives back. */
         Wrote_BookView: {
@@ -4564,36 +4644,6 @@ export interface components {
                 problems: string[];
                 /** @description What was set here; where it says nothing, the configuration does. */
                 set: components["schemas"]["Routing"];
-            };
-            /**
-             * Format: int64
-             * @description The revision of the documents after it.
-             */
-            revision: number;
-            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
-            undo?: string | null;
-        };
-        /** @description What a write gives back. */
-        Wrote_SettingsView: {
-            /** @description All settings. */
-            item: {
-                /** @description What works now. */
-                effective: components["schemas"]["Effective"];
-                /** @description Whether stories are remembered. */
-                memory: boolean;
-                /**
-                 * Format: int64
-                 * @description The revision of the desk.
-                 */
-                revision: number;
-                /** @description The rules of the engine that work now: scanning, budgets, wrapping and so on. */
-                rules: Record<string, never>;
-                /** @description Whether the rules were set here. */
-                rules_set: boolean;
-                /** @description What was set here; what is not is as the server was started. */
-                set: components["schemas"]["Overrides"];
-                /** @description The tokenizer that counts. */
-                tokenizer: string;
             };
             /**
              * Format: int64

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rulesDraft, rulesPatch } from './rules';
+import { rulesByName, rulesDraft, rulesPatch } from './rules';
 
 test('only rules that changed are sent, a template with its name', () => {
   const rules = {
@@ -27,6 +27,10 @@ test('only rules that changed are sent, a template with its name', () => {
   expect(rulesPatch(rules, draft)).toEqual({
     world_info: { depth: 4 },
     wrap: 'custom:[x]{{content}}[/x]',
+  });
+  expect(rulesByName(rulesPatch(rules, draft))).toEqual({
+    'world_info.scan_depth': 4,
+    'lore.wrap': 'custom:[x]{{content}}[/x]',
   });
   expect(rulesDraft({ ...rules, wrap: 'custom:a{{content}}b' })).toMatchObject({
     wrapper: 'custom',

@@ -72,7 +72,7 @@ export function rulesDraft(rules: unknown): RulesDraft {
   };
 }
 
-/** The changes as the server takes them (RFC 7396); empty where nothing changed. */
+/** The changes as a preview takes them; empty if nothing changed. */
 export function rulesPatch(rules: unknown, draft: RulesDraft): Record<string, unknown> {
   const { world_info: before, wrap } = rules as Rules;
   const wanted: Record<string, unknown> = {
@@ -89,4 +89,15 @@ export function rulesPatch(rules: unknown, draft: RulesDraft): Record<string, un
     ...(Object.keys(world).length ? { world_info: world } : {}),
     ...(wrapped !== wrap ? { wrap: wrapped } : {}),
   };
+}
+
+/** Those changes by the names of settings. */
+export function rulesByName(patch: Record<string, unknown>): Record<string, unknown> {
+  const { world_info: world = {}, wrap } = patch as Partial<Rules>;
+  const named = Object.entries(world).map(([name, value]): [string, unknown] => [
+    `world_info.${name === 'depth' ? 'scan_depth' : name}`,
+    value,
+  ]);
+  const changes: Record<string, unknown> = Object.fromEntries(named);
+  return { ...changes, ...(wrap === undefined ? {} : { 'lore.wrap': wrap }) };
 }

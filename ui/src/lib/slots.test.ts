@@ -6,6 +6,7 @@ import {
   inBand,
   isUsual,
   next,
+  slotsByName,
   slotsDraft,
   slotsPatch,
   type Where,
@@ -16,26 +17,40 @@ test('an empty budget is the usual one, and a slot without any has none', () => 
   const slot = (name: string, budget: number | null, usual: number | null) => ({
     slot: name,
     name,
+    budget_setting: usual === null ? null : `memory.${name}_inject_budget`,
     ...at,
     budget,
     usual: { ...at, budget: usual },
   });
+  const value = (name: string, value: unknown) => ({ name, value });
   const settings = {
-    effective: {
-      slots: [slot('arcs', 33, 700), slot('session', 500, 500), slot('repair', null, null)],
-      memory_cap: null,
-      memory_unified: false,
-    },
+    slots: [slot('arcs', 33, 700), slot('session', 500, 500), slot('repair', null, null)],
+    rows: [
+      value('memory.inject_cap', 'none'),
+      value('memory.unified_injection', false),
+      value('memory.places', {}),
+      value('memory.settings_mode', 'simple'),
+      value('memory.total_inject_budget', 'none'),
+    ],
   } as unknown as Settings;
   const draft = slotsDraft(settings);
   expect(slotsPatch(settings, draft)).toEqual({});
   for (const one of draft.slots) one.budget = null;
-  expect(slotsPatch(settings, draft)).toEqual({ budgets: { arcs: null } });
+  expect(slotsPatch(settings, draft)).toEqual({ budgets: { arcs: 700 } });
+  expect(slotsByName(settings, draft)).toEqual({ 'memory.arcs_inject_budget': null });
   expect(draft.slots.map((one) => isUsual(settings, one))).toEqual([true, true, true]);
   // The draft does not decide whether there is a field.
   expect(draft.slots.map((one) => hasBudget(settings, one.slot))).toEqual([true, true, false]);
   draft.slots[1]!.budget = 0;
-  expect(slotsPatch(settings, draft)).toEqual({ budgets: { arcs: null, session: 0 } });
+  expect(slotsPatch(settings, draft)).toEqual({ budgets: { arcs: 700, session: 0 } });
+  draft.slots[0]!.depth = 5;
+  draft.cap = 9;
+  expect(slotsByName(settings, draft)).toEqual({
+    'memory.arcs_inject_budget': null,
+    'memory.session_inject_budget': 0,
+    'memory.places': { arcs: { position: 'IN_CHAT', depth: 5, role: 'system' } },
+    'memory.inject_cap': 9,
+  });
 });
 
 test('a slot moves from band to band and stops at either end', () => {

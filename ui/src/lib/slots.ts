@@ -1,5 +1,10 @@
 // Where the slots of memory stand and what they may take, as a person changes it.
 import type { Settings, SlotView } from '../api/types';
+import { valueOf } from './settings';
+
+const CAP = 'memory.inject_cap';
+const UNIFIED = 'memory.unified_injection';
+const PLACES = 'memory.places';
 
 export type Where = Pick<SlotView, 'position' | 'depth' | 'role'>;
 
@@ -23,7 +28,7 @@ export interface Band {
 }
 
 export const slotsDraft = (settings: Settings): SlotsDraft => ({
-  slots: settings.effective.slots.map(({ slot, name, budget, position, depth, role }) => ({
+  slots: settings.slots.map(({ slot, name, budget, position, depth, role }) => ({
     slot,
     name,
     budget: budget ?? null,
@@ -31,8 +36,8 @@ export const slotsDraft = (settings: Settings): SlotsDraft => ({
     depth,
     role,
   })),
-  cap: settings.effective.memory_cap ?? null,
-  unified: settings.effective.memory_unified,
+  cap: valueOf(settings, CAP) as number | null,
+  unified: valueOf(settings, UNIFIED) === true,
 });
 
 const isAt = (slot: Where, band: Band): boolean =>
@@ -62,41 +67,76 @@ export function next(slots: Where[], slot: Where, by: number): Band {
 
 /** The default budget of a slot, which an empty field means too. */
 export const usualBudget = (settings: Settings, slot: string): number | null =>
-  settings.effective.slots.find((one) => one.slot === slot)?.usual.budget ?? null;
+  settings.slots.find((one) => one.slot === slot)?.usual.budget ?? null;
 
 /** Whether a slot has a budget at all; the draft does not decide that. */
 export const hasBudget = (settings: Settings, slot: string): boolean => {
-  const now = settings.effective.slots.find((one) => one.slot === slot);
+  const now = settings.slots.find((one) => one.slot === slot);
   return (now?.usual.budget ?? now?.budget ?? null) !== null;
 };
 
 const same = (one: Where, other: Where): boolean => isAt(one, other) && one.role === other.role;
 
-/** The changes as the server takes them (RFC 7396); empty where nothing changed. */
-export function slotsPatch(settings: Settings, draft: SlotsDraft): Record<string, unknown> {
-  const places: Record<string, unknown> = {};
-  const budgets: Record<string, unknown> = {};
+const placeOf = ({ position, depth, role }: Where): Where => ({ position, depth, role });
+
+/** Changed slots, as a preview takes them. */
+export interface SlotsPatch extends Record<string, unknown> {
+  places?: Record<string, Where>;
+  budgets?: Record<string, number>;
+  cap?: number | null;
+  unified?: boolean;
+}
+
+/** The changes as a preview takes them; empty if nothing changed. */
+export function slotsPatch(settings: Settings, draft: SlotsDraft): SlotsPatch {
+  const places: Record<string, Where> = {};
+  const budgets: Record<string, number> = {};
   for (const slot of draft.slots) {
-    const now = settings.effective.slots.find((one) => one.slot === slot.slot);
+    const now = settings.slots.find((one) => one.slot === slot.slot);
     if (!now) continue;
-    if (!same(slot, now))
-      places[slot.slot] = same(slot, now.usual)
-        ? null
-        : { position: slot.position, depth: slot.depth, role: slot.role };
-    const usual = now.usual.budget ?? null;
-    const budget = slot.budget ?? usual;
-    if (budget !== (now.budget ?? null)) budgets[slot.slot] = budget === usual ? null : budget;
+    if (!same(slot, now)) places[slot.slot] = placeOf(slot);
+    const budget = slot.budget ?? now.usual.budget ?? null;
+    if (budget !== null && budget !== (now.budget ?? null)) budgets[slot.slot] = budget;
   }
+  const { cap, unified } = slotsDraft(settings);
   return {
     ...(Object.keys(places).length ? { places } : {}),
     ...(Object.keys(budgets).length ? { budgets } : {}),
-    ...(draft.cap !== (settings.effective.memory_cap ?? null) ? { cap: draft.cap } : {}),
-    ...(draft.unified !== settings.effective.memory_unified ? { unified: draft.unified } : {}),
+    ...(draft.cap !== cap ? { cap: draft.cap } : {}),
+    ...(draft.unified !== unified ? { unified: draft.unified } : {}),
   };
 }
 
+/** The same changes by the names of settings; null for what is as the server was started. */
+export function slotsByName(settings: Settings, draft: SlotsDraft): Record<string, unknown> {
+  const patch = slotsPatch(settings, draft);
+  const changes: Record<string, unknown> = {};
+  const usual = (slot: SlotDraft) => settings.slots.find((one) => one.slot === slot.slot)?.usual;
+  if (patch.places) {
+    const isUsualPlace = draft.slots.every((slot) => same(slot, usual(slot) ?? slot));
+    const before = valueOf(settings, PLACES) as Record<string, Where>;
+    changes[PLACES] = isUsualPlace ? null : { ...before, ...patch.places };
+  }
+  if (patch.budgets) {
+    // A total that is divided would hide the budget of a single slot.
+    const isDivided =
+      valueOf(settings, 'memory.settings_mode') === 'simple' &&
+      valueOf(settings, 'memory.total_inject_budget') !== null;
+    if (isDivided) changes['memory.settings_mode'] = 'advanced';
+    for (const slot of draft.slots) {
+      const name = settings.slots.find((one) => one.slot === slot.slot)?.budget_setting;
+      const budget = slot.budget ?? usual(slot)?.budget ?? null;
+      if (!name || !(isDivided || slot.slot in patch.budgets)) continue;
+      changes[name] = !isDivided && budget === (usual(slot)?.budget ?? null) ? null : budget;
+    }
+  }
+  if ('cap' in patch) changes[CAP] = patch.cap;
+  if ('unified' in patch) changes[UNIFIED] = patch.unified;
+  return changes;
+}
+
 export const isUsual = (settings: Settings, slot: SlotDraft): boolean => {
-  const now = settings.effective.slots.find((one) => one.slot === slot.slot);
+  const now = settings.slots.find((one) => one.slot === slot.slot);
   const usual = now?.usual.budget ?? null;
   return !now || (same(slot, now.usual) && (slot.budget ?? usual) === usual);
 };

@@ -112,7 +112,7 @@ const memoryPlaces = (chat: string): Place[] =>
 
 /** Pages that the rail has no room for. */
 export function otherPlaces(chat: string | null, hasMemory: boolean): Place[] {
-  const settings = (['weaving', 'slots', 'models', 'server'] as const).map((page) => ({
+  const settings = (['weaving', 'slots', 'models', 'server', 'all'] as const).map((page) => ({
     icon: 'gear',
     title: `${t('nav.settings')}: ${t(`settings.page.${page}`)}`,
     href: to.settings(page),

@@ -13,7 +13,7 @@ use loreloom_formats::diff::as_versions_of;
 use serde::Serialize;
 
 use super::runs::{NamedRun, RunArguments};
-use crate::{lore::RulesArguments, tokenizer::TokenizerArguments};
+use crate::{lore::source_of_paths, settings::SettingArguments, tokenizer::TokenizerArguments};
 
 /// Say which turns of chats a new version of a book changes: which entries appear or vanish,
 /// which turns no longer fit the budget, which new firings look accidental.
@@ -32,7 +32,7 @@ pub(crate) struct DiffRun {
     runs: RunArguments,
 
     #[command(flatten)]
-    rules: RulesArguments,
+    settings: SettingArguments,
 
     /// Print one JSON object a chat for scripts
     #[arg(long)]
@@ -63,15 +63,16 @@ struct Changed {
 impl DiffRun {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let counter = self.tokenizer.load()?;
-        let (old, mut new) =
-            (self.rules.library_source(&self.old)?, self.rules.library_source(&self.new)?);
+        let settings = self.settings.started(self.runs.changes())?.settings;
+        let old = source_of_paths(&self.old, &settings)?;
+        let mut new = source_of_paths(&self.new, &settings)?;
         let read: Vec<Dialect> = new.volumes.iter().map(|volume| volume.dialect).collect();
         let books = new.volumes.iter().map(|volume| Book::clone(&volume.book));
         let books = as_versions_of(old.volumes.iter().map(|volume| &*volume.book), books);
         let volumes = books.into_iter().map(Arc::new).zip(read);
         new.volumes = volumes.map(|(book, dialect)| Volume { book, dialect }).collect();
         let (before, after) = (old.compile(), new.compile());
-        for NamedRun { name, run } in self.runs.read()? {
+        for NamedRun { name, run } in self.runs.read(&settings.story)? {
             let before = run.lines(&before, &old.rules, counter.as_ref());
             let changes = compare(&before, &run.lines(&after, &new.rules, counter.as_ref()));
             let odd = accidental(&changes, &run.messages(), &after);

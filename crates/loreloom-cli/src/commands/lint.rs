@@ -9,11 +9,13 @@ use std::{io::Write, path::PathBuf, sync::Arc};
 
 use clap::Args;
 use loreloom_core::dialects::vault::{Selecting, Severity};
+use loreloom_settings::Changes;
 
 use crate::{
     config::ConfigArguments,
+    settings::SettingArguments,
     tokenizer::TokenizerArguments,
-    vault::{RestArguments, SelectorArguments, VaultRulesArguments, is_address},
+    vault::{RestAccess, SelectorArguments, VaultSettings, is_address},
 };
 
 /// Look for mistakes in vaults and lorebooks.
@@ -45,10 +47,10 @@ pub(crate) struct Lint {
     chats: Vec<PathBuf>,
 
     #[command(flatten)]
-    rules: VaultRulesArguments,
+    settings: SettingArguments,
 
     #[command(flatten)]
-    rest: RestArguments,
+    rest: RestAccess,
 
     #[command(flatten)]
     selector: SelectorArguments,
@@ -68,7 +70,9 @@ impl Lint {
         let mut repaired = 0;
         if !folders.is_empty() {
             let counter: Arc<_> = self.tokenizer.load()?;
-            let settings = self.rules.settings()?;
+            let settings = self.settings.under(&self.config.read()?.settings);
+            let settings = settings.started(Changes::default())?.settings;
+            let settings = VaultSettings::of(&settings);
             let selector = match &settings.using.selection {
                 None => Selecting::Keys,
                 Some(_) if self.selector.is_named() => Selecting::Model,

@@ -3,6 +3,7 @@
 mod books;
 mod cache_report;
 mod chats;
+mod config;
 mod connections;
 mod conversion;
 mod conversion_batch;
@@ -42,10 +43,7 @@ use std::io::Write;
 
 use clap::Subcommand;
 
-pub(crate) use self::{
-    diff::Different,
-    serve::{PlacementName, runtime},
-};
+pub(crate) use self::{diff::Different, serve::runtime};
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -72,6 +70,8 @@ pub(crate) enum Command {
     CacheReport(cache_report::CacheReport),
     /// List the stored chats
     Chats(chats::Chats),
+    /// Show, check, explain and import settings
+    Config(config::ConfigCommand),
     /// List the model servers that requests go to, or try those of the configuration out
     Connections(connections::Connections),
     /// Say which turns of chats a new version of a book changes
@@ -140,6 +140,7 @@ impl Command {
             Self::Backup(backup) => backup.run(out),
             Self::CacheReport(report) => report.run(out),
             Self::Chats(chats) => chats.run(out),
+            Self::Config(config) => config.run(out),
             Self::Connections(connections) => connections.run(out),
             Self::DiffRun(diff_run) => diff_run.run(out),
             Self::Doctor(doctor) => doctor.run(out),

@@ -51,9 +51,10 @@ impl Replay {
     ) -> anyhow::Result<()> {
         let counter = self.tokenizer.load()?;
         let named = !self.lore.is_empty();
-        let source = self.lore.library_source()?;
+        let settings = self.lore.started(self.runs.changes())?.settings;
+        let source = self.lore.library_source(&settings)?;
         let (library, rules) = (source.compile(), &source.rules);
-        for named_run in self.runs.read()? {
+        for named_run in self.runs.read(&settings.story)? {
             let run = &named_run.run;
             let lines = match &run.library {
                 Some(kept) if !named => run.lines_as_told(kept, counter.as_ref()),

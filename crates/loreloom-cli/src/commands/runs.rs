@@ -14,9 +14,15 @@ use loreloom_core::{
 use loreloom_formats::{Limit, chat::import_chat};
 use loreloom_ports::StoryStore;
 use loreloom_server::past::runs::StoryRun;
+use loreloom_settings::{Changes, StorySection};
 
 use super::serve::runtime;
-use crate::{files, limits::limits, store::StoreArguments};
+use crate::{
+    files,
+    limits::limits,
+    settings::{Flags, StoryFlags},
+    store::StoreArguments,
+};
 
 /// Which chats are run, and how the model is asked where a chat does not say it.
 #[derive(Debug, Args)]
@@ -28,21 +34,8 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     store: StoreArguments,
 
-    /// The user's name, where the chat does not say it
-    #[arg(long, default_value = "User", value_name = "NAME")]
-    user: String,
-
-    /// The character's name, where the chat does not say it
-    #[arg(long = "char", value_name = "NAME")]
-    character: Option<String>,
-
-    /// The model's context size, where the chat does not say it
-    #[arg(long, default_value_t = 8192, value_name = "TOKENS")]
-    context: u32,
-
-    /// The seed of all rolls, where the chat does not say it
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    story: Flags<StoryFlags>,
 }
 
 /// A chat to be run, under its id or its file's name.
@@ -53,14 +46,14 @@ pub(super) struct NamedRun {
 
 impl RunArguments {
     /// Reads all chats.
-    pub(super) fn read(&self) -> anyhow::Result<Vec<NamedRun>> {
+    pub(super) fn read(&self, story: &StorySection) -> anyhow::Result<Vec<NamedRun>> {
         let runtime = runtime()?;
         let mut store = None;
         let mut runs = Vec::new();
         for name in &self.chats {
             let file = PathBuf::from(name);
             if file.is_file() {
-                runs.push(self.read_file(name, &file)?);
+                runs.push(read_file(name, &file, story)?);
                 continue;
             }
             if store.is_none() {
@@ -68,40 +61,49 @@ impl RunArguments {
                 store = Some(opened.with_context(|| format!("`{name}` is no file"))?);
             }
             let Some(store) = &store else { continue };
-            runs.push(runtime.block_on(self.read_stored(name, store.as_ref()))?);
+            runs.push(runtime.block_on(read_stored(name, store.as_ref(), story))?);
         }
         Ok(runs)
     }
 
-    fn input(&self, user: &str, speaker: Option<&str>) -> TurnInput {
-        let speaker = speaker.or(self.character.as_deref()).map(Speaker::named);
-        TurnInput {
-            context: Tokens(self.context),
-            seed: self.seed,
-            speaker,
-            user: user.to_owned(),
-            ..TurnInput::default()
-        }
+    /// What is set for chats that do not say it themselves.
+    pub(super) fn changes(&self) -> Changes {
+        self.story.changes.clone()
     }
+}
 
-    fn read_file(&self, name: &str, file: &FilePath) -> anyhow::Result<NamedRun> {
-        let chat = import_chat(&files::read_limited(file, Limit::Chat)?, &limits());
-        let chat = chat.with_context(|| format!("`{name}`"))?;
-        let user = chat.user_name.clone().unwrap_or_else(|| self.user.clone());
-        let character = chat.character_name.clone();
-        let messages = chat.messages.into_iter().map(|one| one.message);
-        let events = events(messages.filter(is_story), |_, speaker| {
-            self.input(&user, speaker.or(character.as_deref()))
-        });
-        let run = StoryRun { chat: ChatId(files::stem(file)), events, library: None };
-        Ok(NamedRun { name: name.to_owned(), run })
+fn input(story: &StorySection, user: &str, speaker: Option<&str>) -> TurnInput {
+    let speaker = speaker.or(story.character.as_deref()).map(Speaker::named);
+    TurnInput {
+        context: Tokens(story.context),
+        seed: story.seed,
+        speaker,
+        user: user.to_owned(),
+        ..TurnInput::default()
     }
+}
 
-    async fn read_stored(&self, name: &str, store: &dyn StoryStore) -> anyhow::Result<NamedRun> {
-        let unknown = |speaker: Option<&str>| self.input(&self.user, speaker);
-        let run = StoryRun::of_stored(store, &TenantId::local(), &name.into(), unknown).await?;
-        Ok(NamedRun { name: name.to_owned(), run })
-    }
+fn read_file(name: &str, file: &FilePath, story: &StorySection) -> anyhow::Result<NamedRun> {
+    let chat = import_chat(&files::read_limited(file, Limit::Chat)?, &limits());
+    let chat = chat.with_context(|| format!("`{name}`"))?;
+    let user = chat.user_name.clone().unwrap_or_else(|| story.user.clone());
+    let character = chat.character_name.clone();
+    let messages = chat.messages.into_iter().map(|one| one.message);
+    let events = events(messages.filter(is_story), |_, speaker| {
+        input(story, &user, speaker.or(character.as_deref()))
+    });
+    let run = StoryRun { chat: ChatId(files::stem(file)), events, library: None };
+    Ok(NamedRun { name: name.to_owned(), run })
+}
+
+async fn read_stored(
+    name: &str,
+    store: &dyn StoryStore,
+    story: &StorySection,
+) -> anyhow::Result<NamedRun> {
+    let unknown = |speaker: Option<&str>| input(story, &story.user, speaker);
+    let run = StoryRun::of_stored(store, &TenantId::local(), &name.into(), unknown).await?;
+    Ok(NamedRun { name: name.to_owned(), run })
 }
 
 fn is_story(message: &Message) -> bool {

@@ -2,38 +2,40 @@
 
 use std::{
     io::{self, Write},
-    net::{IpAddr, Ipv4Addr, SocketAddr},
-    path::PathBuf,
+    net::SocketAddr,
     sync::Arc,
     time::Duration,
 };
 
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
-use loreloom_core::{
-    ids::TenantId,
-    notebook::{NotebookMode, NotebookRules},
-    turn::Speaker,
-    units::Tokens,
-};
+use clap::Args;
+use loreloom_core::{ids::TenantId, turn::Speaker, units::Tokens};
 use loreloom_llm::{connection::Address, embed::StaticEmbedder};
 use loreloom_memory::service::ModelUse;
 use loreloom_ports::{ChatModel, Embedder, Store};
 use loreloom_server::{
     App, AppParts, Choosing, ConnectionKind as Kind, ConnectionSettings, Connections, Defaults,
     Feature, FeatureChoice, KeptRouting, KeySource, LorePlacement, LoreService, Notices, Routing,
-    ServerLimits, ServerUrl, Started, VaultKeeper, WaitingTurns, Weaving, serve,
+    ServerLimits, ServerUrl, Started, VaultKeeper, WaitingTurns, Weaving, serve, stored_settings,
+    vault_select::AskRules,
 };
+use loreloom_settings::{
+    Changes, NotebookMaker, PlacementMode, ServerSection, Settings, StartSettings,
+};
+use loreloom_store::StoreAddress;
+use serde_json::json;
 use tokio::{net::TcpListener, sync::oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{memory::options, serve_memory, serve_welcome::Welcome};
+use super::{serve_memory, serve_welcome::Welcome};
 use crate::{
     clock::SystemClock,
-    config::{Config, ConfigArguments, ForAll, Opened, opening, prospecting},
+    config::{self, Config, ConfigArguments, ForAll, Opened, opening, prospecting},
+    limits,
     lore::LoreArguments,
-    model::ModelArguments,
+    model::{ModelArguments, ModelName},
     open_files,
+    settings::{Flags, ServerFlags, StoryFlags},
     store::StoreArguments,
     tokenizer::TokenizerArguments,
     vault::SelectorArguments,
@@ -41,8 +43,8 @@ use crate::{
 
 /// Run the proxy between a front end and a model.
 ///
-/// Set the front end's API address to the printed one, with `/v1`. What is not said here is
-/// taken from the configuration file.
+/// Set the front end's API address to the printed one, with `/v1`. The configuration file has the
+/// rest; `loreloom config show` prints what works.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
     #[command(flatten)]
@@ -58,100 +60,52 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "VARIABLE", requires = "upstream")]
     key_env: Option<String>,
 
-    #[command(flatten)]
-    lore: LoreArguments,
-
     /// The port; 0 takes any that is free [default: 8686]
-    #[arg(long)]
+    #[arg(long, conflicts_with = "server.listen")]
     port: Option<u16>,
-
-    /// The address to listen on, for example `0.0.0.0:8686`; beyond this machine everybody
-    /// needs a key (`loreloom keys add`) [default: 127.0.0.1:8686]
-    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "port")]
-    listen: Option<SocketAddr>,
-
-    #[command(flatten)]
-    selector: SelectorArguments,
 
     #[command(flatten)]
     store: StoreArguments,
 
-    /// The user's name, where requests do not say it [default: User]
-    #[arg(long, value_name = "NAME")]
-    user: Option<String>,
+    #[command(flatten)]
+    lore: LoreArguments,
 
-    /// The character's name, where requests do not say it
-    #[arg(long = "char", value_name = "NAME")]
-    character: Option<String>,
+    #[command(flatten)]
+    story: Flags<StoryFlags>,
 
-    /// The model's context size, where neither its connection nor its server tells it
-    /// [default: 8192]
-    #[arg(long, value_name = "TOKENS")]
-    context: Option<u32>,
-
-    /// The seed of all rolls [default: 0]
-    #[arg(long)]
-    seed: Option<u64>,
+    #[command(flatten)]
+    server: Flags<ServerFlags>,
 
     #[command(flatten)]
     tokenizer: TokenizerArguments,
 
-    /// Remember nothing beyond what is stored, and recall nothing
-    #[arg(long)]
+    /// Remember nothing beyond what is stored, and recall nothing [memory.on=false]
+    #[arg(help_heading = "Models", long)]
     no_memory: bool,
 
     /// The model that reads along and keeps memories; without one, passages of the story are
     /// recalled as they are
-    #[arg(long, value_name = "NAME")]
-    memory_model: Option<String>,
+    #[arg(help_heading = "Models", long, value_name = "NAME[@URL]")]
+    memory_model: Option<ModelName>,
 
-    /// That model's server, if it is another than the upstream
-    #[arg(long, value_name = "URL")]
-    memory_url: Option<String>,
+    /// The model that reads replies for `notebooks.model.mode = "extract"`
+    #[arg(help_heading = "Models", long, value_name = "NAME[@URL]")]
+    notebook_model: Option<ModelName>,
 
-    /// The model that reads replies for `--ai-notebook extract`
-    #[arg(long, value_name = "NAME")]
-    notebook_model: Option<String>,
-
-    /// That model's server, if it is another than the upstream
-    #[arg(long, value_name = "URL")]
-    notebook_url: Option<String>,
-
-    /// How memory works, as a JSON file
-    #[arg(long, value_name = "FILE")]
-    memory_settings: Option<PathBuf>,
-
-    /// Pass every request on as it is
-    #[arg(long)]
-    no_weave: bool,
-
-    /// The longest that the engine works for a request, in milliseconds; then it goes on without
-    /// lore [default: 2000]
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
-    deadline: Option<u64>,
-
-    /// Where lore stands: where its authors want it, or where a prompt cache keeps most
-    /// [default: front-end]
-    #[arg(long, value_enum)]
-    placement: Option<PlacementName>,
-
-    /// The model refuses prompts whose roles do not alternate: write lore into messages
-    #[arg(long)]
-    strict_roles: bool,
-}
-
-/// Where lore stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PlacementName {
-    /// Where its authors want it
-    #[default]
-    FrontEnd,
-    /// Where a prompt cache keeps most of each prompt
-    Stable,
+    #[command(flatten)]
+    selector: SelectorArguments,
 }
 
 /// The name of the connection that `--upstream` makes.
 const UPSTREAM: &str = "upstream";
+
+/// What a start works with.
+#[derive(Clone, Copy)]
+struct Start<'a> {
+    config: &'a Config,
+    /// The settings with what is stored over them.
+    settings: &'a Settings,
+}
 
 /// What does memory's work.
 struct Extractor {
@@ -162,31 +116,37 @@ struct Extractor {
 impl Serve {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let config = self.config.read()?;
-        let address = self.address(&config);
         let lore = self.lore.under(&config);
-        let roots = config.server.vault_roots.iter().map(|root| config.path(root)).collect();
-        let keeper = Arc::new(lore.keeper(roots)?);
-        let for_all = self.for_all(&config)?;
-        let opened = self.connections(&config, &for_all)?;
+        let started = lore.started(self.changes(&config)?)?;
+        limits::configure(started.settings.limits);
         runtime()?.block_on(async {
-            let place = self.store.under(&config);
+            let place = StoreArguments::of(&started.settings.store);
             let store = place.open_or_make().await?;
+            let stored = stored_settings(store.as_ref(), &TenantId::local()).await?;
+            // What is stored is read once for everything that a restart takes up.
+            let settings = started.with(&stored)?;
+            let start = Start { config: &config, settings: &settings };
+            let address = settings.server.listen;
+            let keeper = Arc::new(lore.keeper(&settings));
+            let for_all = self.for_all(&settings)?;
+            let opened = self.connections(&config, &for_all)?;
             let own: Arc<dyn Embedder> = Arc::new(StaticEmbedder::embedded());
-            let stacks = LoreService::new(lore.mounted(&config)?, lore.rules()?, Some(own))?;
-            let extractor = self.extractor(&config, &opened)?;
+            let books = lore.mounted(&config, &settings)?;
+            let stacks = LoreService::new(books, started.clone(), Some(own))?;
+            let extractor = self.extractor(&settings, &opened)?;
             let set = Routing::read(store.as_ref(), &TenantId::local()).await?;
-            let choosing = Some(self.choosing(&lore, &config, &opened, &set)?);
-            let noting = self.noting(&lore.vault_settings()?.notebooks, &config, &opened)?;
-            let access = config.server.access(address);
+            let choosing = Some(self.choosing(start, &opened, &set)?);
+            let noting = self.noting(&settings, &opened)?;
+            let access = config::access(&settings.server, address);
             access.keys.refresh(store.as_ref()).await?;
             anyhow::ensure!(
                 !access.require_key || !access.keys.is_empty(),
                 "{address} can be reached by others, so everybody needs a key, and there is none: \
                  make one with `loreloom keys add`"
             );
-            let connections = self.routed(&config, &opened, for_all)?;
-            let app = self.app(&config, connections, store, stacks)?;
-            let limits = config.server.limits.limits();
+            let connections = self.routed(start, &opened, for_all)?;
+            let limits = config::server_limits(&settings.server.limits);
+            let app = Self::app(start, &started, connections, (store, stacks));
             let waiting = WaitingTurns::with_spill(Arc::new(place.spill()?));
             let access = Arc::new(access);
             let app = App::new(AppParts { access, limits, choosing, noting, waiting, ..app });
@@ -200,34 +160,51 @@ impl Serve {
             serve_memory::work(&app);
             writeln!(out, "listening on http://{}", server.address)?;
             out.flush()?;
-            let connections = app.connections();
-            let all = connections.all();
-            // With `--upstream` every request goes to the first, unless the API says otherwise.
-            let is_only = self.upstream.is_some() && all.len() == opened.len();
-            let used = if is_only { &all[..1] } else { all };
-            let welcome = Welcome {
-                address: server.address,
-                connections: used,
-                stories: place.address()?.to_string(),
-                books: app.lore.current().library().books().len(),
-                vaults: keeper.count(),
-            };
-            // Nobody may be there to read it.
-            let _unread = write!(io::stderr(), "{welcome}");
+            self.welcome(&app, server.address, (opened.len(), place.address()?), keeper.count());
             let ended = server.until(stop_asked()).await;
             keeper.end().await;
             ended
         })
     }
 
-    fn address(&self, config: &Config) -> SocketAddr {
-        let configured = self.listen.or(config.server.listen);
-        let mut address =
-            configured.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8686));
-        if let Some(port) = self.port {
-            address.set_port(port);
+    /// Tells on standard error what runs.
+    fn welcome(
+        &self,
+        app: &App,
+        address: SocketAddr,
+        (opened, stories): (usize, StoreAddress),
+        vaults: usize,
+    ) {
+        let connections = app.connections();
+        let all = connections.all();
+        // With `--upstream` every request goes to the first, unless the API says otherwise.
+        let is_only = self.upstream.is_some() && all.len() == opened;
+        let welcome = Welcome {
+            address,
+            connections: if is_only { &all[..1] } else { all },
+            stories: stories.to_string(),
+            books: app.lore.current().library().books().len(),
+            vaults,
+        };
+        // Nobody may be there to read it.
+        let _unread = write!(io::stderr(), "{welcome}");
+    }
+
+    /// The flags of this command as settings.
+    fn changes(&self, config: &Config) -> anyhow::Result<Changes> {
+        let mut changes = self.story.changes.clone().then(self.server.changes.clone());
+        changes = changes.then(self.store.changes()?);
+        if self.no_memory {
+            changes.set("memory.on", json!(false))?;
         }
-        address
+        if let Some(port) = self.port {
+            let configured = config.settings.get("server.listen").and_then(|value| value.as_str());
+            let configured = configured.and_then(|address| address.parse().ok());
+            let mut address = configured.unwrap_or(ServerSection::default().listen);
+            address.set_port(port);
+            changes.set("server.listen", json!(address))?;
+        }
+        Ok(changes)
     }
 
     /// All connections, the one that arguments name first.
@@ -247,12 +224,15 @@ impl Serve {
         Ok(opened.into_iter().map(|one| for_all.over(one)).collect())
     }
 
-    /// What is said on the command line wins over what connections say.
-    fn for_all(&self, config: &Config) -> anyhow::Result<ForAll> {
+    /// What is said for all connections.
+    fn for_all(&self, settings: &Settings) -> anyhow::Result<ForAll> {
+        // A context size on the command line wins over what connections say.
+        let context = self.story.changes.get("story.context");
+        let context = context.map(|_| settings.story.context);
         Ok(ForAll {
-            strict_roles: self.strict_roles,
-            measured: self.placement(config) != LorePlacement::FrontEnd,
-            context: self.context,
+            defaults: settings.connection.clone(),
+            measured: settings.weaving.placement != PlacementMode::FrontEnd,
+            context,
             counting: self.tokenizer.counting()?,
         })
     }
@@ -274,56 +254,42 @@ impl Serve {
     }
 
     fn app(
-        &self,
-        config: &Config,
+        start: Start<'_>,
+        started: &StartSettings,
         connections: Connections,
-        store: Arc<dyn Store>,
-        stacks: LoreService,
-    ) -> anyhow::Result<AppParts> {
-        let story = &config.story;
-        let character = self.character.as_ref().or(story.character.as_ref());
-        let user = self.user.as_ref().or(story.user.as_ref());
+        (store, stacks): (Arc<dyn Store>, LoreService),
+    ) -> AppParts {
+        // What takes effect at once is stored over these.
+        let own = &started.settings;
+        let character = own.story.character.as_deref();
         let defaults = Defaults {
-            context: Tokens(self.context.or(story.context).unwrap_or(DEFAULT_CONTEXT)),
-            context_stated: self.context.or(story.context).is_some(),
-            user: user.map_or_else(|| "User".to_owned(), Clone::clone),
-            speaker: character.map(|name| Speaker::named(name.as_str())),
-            seed: self.seed.or(story.seed).unwrap_or_default(),
-            contexts: config.chats.clone(),
+            context: Tokens(own.story.context),
+            context_stated: started.is_set("story.context"),
+            user: own.story.user.clone(),
+            speaker: character.map(Speaker::named),
+            seed: own.story.seed,
+            contexts: start.config.chats.clone(),
         };
-        let weaving = Weaving::default();
-        let deadline = self.deadline.or(config.weaving.deadline_ms);
         let weaving = Weaving {
-            on: !self.no_weave && config.weaving.on.unwrap_or(true),
-            deadline: deadline.map_or(weaving.deadline, Duration::from_millis),
-            longest_queued: config
-                .weaving
-                .queue_seconds
-                .map_or(weaving.longest_queued, Duration::from_secs),
-            placement: self.placement(config),
-            ..weaving
+            on: own.weaving.on,
+            deadline: Duration::from_millis(own.weaving.deadline_ms),
+            longest_queued: Duration::from_secs(own.weaving.queue_seconds),
+            placement: LorePlacement::from(&start.settings.weaving),
+            ..Weaving::default()
         };
-        let remembers = !self.no_memory && config.memory.on.unwrap_or(true);
-        let options = options(self.memory_settings.as_deref())?;
-        let memory = remembers.then(|| serve_memory::memory(&store, options));
-        Ok(AppParts { memory, weaving, ..parts(stacks, store, connections, defaults) })
-    }
-
-    fn placement(&self, config: &Config) -> LorePlacement {
-        match self.placement.or(config.weaving.placement).unwrap_or_default() {
-            PlacementName::FrontEnd => LorePlacement::FrontEnd,
-            PlacementName::Stable => {
-                LorePlacement::Stable(config.weaving.stable.clone().unwrap_or_default())
-            }
-        }
+        let memory = &start.settings.memory;
+        let memory = memory.on.then(|| serve_memory::memory(&store, memory.options()));
+        let settings = started.clone();
+        AppParts { memory, weaving, settings, ..parts(stacks, store, connections, defaults) }
     }
 
     fn routed(
         &self,
-        config: &Config,
+        start: Start<'_>,
         opened: &[Opened],
         for_all: ForAll,
     ) -> anyhow::Result<Connections> {
+        let config = start.config;
         let all = opened.iter().map(Opened::connection).collect::<anyhow::Result<_>>()?;
         let connections = if self.upstream.is_some() {
             Connections::new(all, Vec::new(), None)?
@@ -334,80 +300,80 @@ impl Serve {
         };
         let opening = opening(config.folder.clone(), for_all);
         let connections = connections.prospecting(prospecting()).opening(opening);
-        Ok(connections.started(self.started(config)))
+        Ok(connections.started(self.started(start)))
     }
 
-    /// How a model chooses notes of vaults.
+    /// How a model selects notes of vaults.
     fn choosing(
         &self,
-        lore: &LoreArguments,
-        config: &Config,
+        start: Start<'_>,
         opened: &[Opened],
         set: &KeptRouting,
     ) -> anyhow::Result<Choosing> {
-        let settings = lore.vault_settings()?;
-        let context = self.context.or(config.story.context).unwrap_or(DEFAULT_CONTEXT);
-        // What cannot be read may name one.
+        let vault = &start.settings.vault;
+        // A routing that cannot be read may name one.
         let elsewhere = set.problem.is_some()
             || set.routing.features.selector.is_some()
-            || config.features.selector.is_some();
+            || start.config.features.selector.is_some();
         let first = opened.first().map(Opened::shown).unwrap_or_default();
         let url = self.upstream.as_deref().unwrap_or(&first);
-        let upstream = (url, self.key_env.as_deref(), context);
-        let rules = settings.using.selection.as_ref();
-        self.selector.open(rules, settings.asking, elsewhere, upstream)
+        let upstream = (url, self.key_env.as_deref(), start.settings.story.context);
+        let rules = vault.selection.rules();
+        self.selector.open(rules.as_ref(), AskRules::from(&vault.selector), elsewhere, upstream)
     }
 
     /// The model that reads replies for the notebook, if one is to.
     fn noting(
         &self,
-        rules: &NotebookRules,
-        config: &Config,
+        settings: &Settings,
         opened: &[Opened],
     ) -> anyhow::Result<Option<Arc<dyn ChatModel>>> {
-        let extracts =
-            rules.model.as_ref().is_some_and(|model| model.mode == NotebookMode::Extract);
-        let Some(name) = &self.notebook_model else {
+        let extracts = settings.notebooks.model.mode == NotebookMaker::Extract;
+        let Some(named) = &self.notebook_model else {
             anyhow::ensure!(
                 !extracts,
-                "say which model reads replies with `--notebook-model NAME`"
+                "name the model that reads replies with `--notebook-model NAME`"
             );
             return Ok(None);
         };
-        anyhow::ensure!(extracts, "`--notebook-model` reads replies with `--ai-notebook extract`");
-        let context = self.context.or(config.story.context).unwrap_or(DEFAULT_CONTEXT);
-        let first = opened.first().map(Opened::shown).unwrap_or_default();
-        let url = self.notebook_url.as_deref().or(self.upstream.as_deref()).unwrap_or(&first);
-        let key = self.key_env.as_deref().filter(|_| self.notebook_url.is_none());
-        Ok(Some(Arc::from(ModelArguments::at(url, name, key, context).open()?)))
+        anyhow::ensure!(extracts, "`--notebook-model` needs `--set notebooks.model.mode=extract`");
+        Ok(Some(Arc::from(self.asked(named, settings, opened).open()?)))
     }
 
     /// The model that memory's own work goes to, if one is named.
-    fn extractor(&self, config: &Config, opened: &[Opened]) -> anyhow::Result<Option<Extractor>> {
-        let Some(name) = &self.memory_model else { return Ok(None) };
-        let context = self.context.or(config.story.context).unwrap_or(DEFAULT_CONTEXT);
-        let first = opened.first().map(Opened::shown).unwrap_or_default();
-        let url = self.memory_url.as_deref().or(self.upstream.as_deref()).unwrap_or(&first);
-        let model = ModelArguments::at(url, name, self.key_env.as_deref(), context);
+    fn extractor(
+        &self,
+        settings: &Settings,
+        opened: &[Opened],
+    ) -> anyhow::Result<Option<Extractor>> {
+        let Some(named) = &self.memory_model else { return Ok(None) };
+        let model = self.asked(named, settings, opened);
         Ok(Some(Extractor { used: model.used(), model: Arc::from(model.open()?) }))
     }
 
+    /// A model of its own server, or of the upstream. A key is for the server it was given for.
+    fn asked(&self, named: &ModelName, settings: &Settings, opened: &[Opened]) -> ModelArguments {
+        let first = opened.first().map(Opened::shown).unwrap_or_default();
+        let url = named.url.as_deref().or(self.upstream.as_deref()).unwrap_or(&first);
+        let key = self.key_env.as_deref().filter(|_| named.url.is_none());
+        ModelArguments::at(url, &named.name, key, settings.story.context)
+    }
+
     /// What the features are to ask, unless the API says otherwise.
-    fn started(&self, config: &Config) -> Started {
-        let mut started = Started { configured: config.features.chosen(), ..Started::default() };
+    fn started(&self, start: Start<'_>) -> Started {
+        let configured = start.config.features.chosen();
+        let mut started = Started { configured, ..Started::default() };
         if self.memory_model.is_some() {
             started.fixed.push((Feature::Extractor, "--memory-model"));
         }
         if self.selector.is_named() {
             started.fixed.push((Feature::Selector, "--selector-model"));
         }
-        started.patience = config.features.embedder_timeout_ms.unwrap_or(started.patience);
+        let patience = start.settings.features.embedder_timeout_ms;
+        started.patience = Duration::from_millis(patience);
         started
     }
 }
-
-/// The context size of a model that nothing is known of.
-const DEFAULT_CONTEXT: u32 = 8192;
 
 /// How long running requests may take to finish once the server is asked to stop.
 const LAST_MOMENT: Duration = Duration::from_secs(20);
@@ -430,6 +396,7 @@ pub(super) fn parts(
         clock: Arc::new(SystemClock),
         defaults,
         weaving: Weaving::default(),
+        settings: StartSettings::default(),
         access: Arc::default(),
         limits: ServerLimits::default(),
         notices: Notices::default(),

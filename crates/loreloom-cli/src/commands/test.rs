@@ -12,7 +12,12 @@ use loreloom_formats::lore_tests;
 use serde::Serialize;
 
 use super::Different;
-use crate::{files, is_broken_pipe, lore::LoreArguments, tokenizer::TokenizerArguments};
+use crate::{
+    files, is_broken_pipe,
+    lore::LoreArguments,
+    settings::{Flags, StoryFlags},
+    tokenizer::TokenizerArguments,
+};
 
 /// Run lore tests: say whether the entries fire that files of tests expect.
 ///
@@ -27,13 +32,8 @@ pub(crate) struct Test {
     #[command(flatten)]
     lore: LoreArguments,
 
-    /// The user's name, where a test says none
-    #[arg(long, default_value = "User", value_name = "NAME")]
-    user: String,
-
-    /// The model's context size, where a test says none
-    #[arg(long, default_value_t = 8192, value_name = "TOKENS")]
-    context: u32,
+    #[command(flatten)]
+    story: Flags<StoryFlags>,
 
     /// Print one JSON object a file for scripts
     #[arg(long)]
@@ -66,14 +66,15 @@ impl Test {
             read.push((path, tests.with_context(|| format!("`{}`", path.display()))?));
         }
         let counter = self.tokenizer.load()?;
-        let source = self.lore.library_source()?;
+        let settings = self.lore.started(self.story.changes.clone())?.settings;
+        let source = self.lore.library_source(&settings)?;
         let library = source.compile();
         let setup = TestSetup {
             library: &library,
             rules: &source.rules,
             counter: counter.as_ref(),
-            user: &self.user,
-            context: Tokens(self.context),
+            user: &settings.story.user,
+            context: Tokens(settings.story.context),
         };
         let mut failures = 0;
         for (path, tests) in read {

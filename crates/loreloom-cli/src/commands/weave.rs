@@ -33,6 +33,7 @@ use crate::{
     files,
     limits::limits,
     lore::{self, LoreArguments},
+    settings::{Flags, StoryFlags},
     stage_trace::{self, StageLine, StageTrace},
     tokenizer::TokenizerArguments,
     vault::SceneArguments,
@@ -83,30 +84,16 @@ pub(crate) struct Weave {
     #[arg(long)]
     json: bool,
 
-    /// The user's name, where the chat does not say it
-    #[arg(long, default_value = "User", value_name = "NAME")]
-    user: String,
-
-    /// The character's name, where the chat does not say it
-    #[arg(long = "char", value_name = "NAME")]
-    character: Option<String>,
+    #[command(flatten)]
+    story: Flags<StoryFlags>,
 
     /// What is generated: normal, continue, impersonate, swipe, regenerate or quiet
     #[arg(long, default_value = "normal", value_name = "TYPE")]
     generation: String,
 
-    /// The model's context size. A prompt that is longer loses its oldest messages
-    /// [default: 8192, without cutting]
-    #[arg(long, value_name = "TOKENS")]
-    context: Option<u32>,
-
     /// The longest reply: so much of the context is kept free
     #[arg(long, default_value_t = 0, value_name = "TOKENS")]
     max_tokens: u32,
-
-    /// The seed of all rolls
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
 
     #[command(flatten)]
     scene: SceneArguments,
@@ -152,11 +139,13 @@ impl Weave {
         let chat = import_chat(&files::read_limited(&self.chat, Limit::Chat)?, &limits())
             .with_context(|| format!("`{}`", self.chat.display()))?;
         let counter = self.tokenizer.load()?;
-        let user = chat.user_name.clone().unwrap_or_else(|| self.user.clone());
-        let character = chat.character_name.clone().or_else(|| self.character.clone());
+        let started = self.lore.started(self.story.changes.clone())?;
+        let (settings, story) = (&started.settings, &started.settings.story);
+        let user = chat.user_name.clone().unwrap_or_else(|| story.user.clone());
+        let character = chat.character_name.clone().or_else(|| story.character.clone());
         let character = character.or_else(|| card.as_ref().map(|card| card.name.clone()));
         let book = card.as_ref().map(|card| Arc::new(card.book.clone()));
-        let lore = self.lore.load_with(book.zip(character.clone()))?;
+        let lore = self.lore.load_with(book.zip(character.clone()), settings)?;
         let speaker = character.map(Speaker::named);
         let prompt = prompt_of(&chat);
         let books = lore.library().books().iter();
@@ -171,10 +160,10 @@ impl Weave {
             speaker,
             user,
             card: card_texts,
-            context: Tokens(self.context.unwrap_or(8192)),
-            context_stated: self.context.is_some(),
+            context: Tokens(story.context),
+            context_stated: started.is_set("story.context"),
             reply_tokens: Tokens(self.max_tokens),
-            seed: self.seed,
+            seed: story.seed,
             near,
             vault_context: Some(scene),
             ..TurnInput::default()

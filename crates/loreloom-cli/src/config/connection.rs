@@ -30,6 +30,8 @@ use loreloom_server::{
     Prospect, Prospecting, Questions, TokenizerSetting,
 };
 
+use loreloom_settings::ConnectionDefaults;
+
 use super::key;
 use crate::files;
 
@@ -45,11 +47,12 @@ pub(crate) struct Opened {
     counting: Counting,
 }
 
-/// What is said for all connections, and wins over what they say themselves.
+/// What is said for all connections. A context size and a way of counting win over what they say
+/// themselves.
 #[derive(Clone, Default)]
 pub(crate) struct ForAll {
-    /// They refuse prompts whose roles do not alternate.
-    pub(crate) strict_roles: bool,
+    /// What connections do not say themselves.
+    pub(crate) defaults: ConnectionDefaults,
     /// What prompts keep is measured.
     pub(crate) measured: bool,
     pub(crate) context: Option<u32>,
@@ -58,7 +61,16 @@ pub(crate) struct ForAll {
 
 impl ForAll {
     pub(crate) fn over(&self, mut one: Opened) -> Opened {
-        one.config.strict_roles |= self.strict_roles;
+        let (own, usual) = (&mut one.config, &self.defaults);
+        own.strict_roles |= usual.strict_roles;
+        own.connect_seconds = own.connect_seconds.or(usual.connect_seconds);
+        own.first_byte_seconds = own.first_byte_seconds.or(usual.first_byte_seconds);
+        own.silence_seconds = own.silence_seconds.or(usual.silence_seconds);
+        own.retries = own.retries.or(usual.retries);
+        own.longest_wait_seconds = own.longest_wait_seconds.or(usual.longest_wait_seconds);
+        own.breaker_failures = own.breaker_failures.or(usual.breaker_failures);
+        own.breaker_seconds = own.breaker_seconds.or(usual.breaker_seconds);
+        own.at_once = own.at_once.or(usual.at_once);
         if self.measured {
             one.config.measured();
         }

@@ -1,12 +1,14 @@
-//! The configuration file: what `serve` is told besides its arguments, which win.
+//! The configuration file: settings by section, and connections, routes, books, vaults and chats.
 //!
-//! Unknown names are refused with their line, because a misspelt setting that is ignored is
-//! worse than none. Paths are relative to the file.
+//! Unknown names are refused with their line and the nearest known name, because a misspelt
+//! setting that is ignored is worse than none. Paths are relative to the file.
 
 mod connection;
+mod edit;
 mod key;
 mod keyring;
 mod sections;
+mod setting_lines;
 
 use std::path::{Path, PathBuf};
 
@@ -14,15 +16,16 @@ use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::turn::StoryContext;
 use loreloom_server::{ConnectionSettings, RouteSetting};
+use loreloom_settings::{Changes, SettingScope};
 use serde::Deserialize;
+use serde_json::json;
 
+use self::setting_lines::SettingLines;
 pub(crate) use self::{
     connection::{ForAll, Opened, fixed, opening, prospecting},
+    edit::edited,
     key::read as read_key,
-    sections::{
-        BookConfig, FeaturesConfig, MemoryConfig, RulesConfig, ServerConfig, StoreConfig,
-        StoryConfig, VaultConfig, WeavingConfig,
-    },
+    sections::{BookConfig, FeaturesConfig, VaultConfig, access, server_limits},
 };
 use crate::files;
 
@@ -37,50 +40,92 @@ pub(crate) struct ConfigArguments {
 
 /// Everything a configuration file may say.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub(crate) struct Config {
-    pub(crate) server: ServerConfig,
-    pub(crate) store: StoreConfig,
-    pub(crate) story: StoryConfig,
-    pub(crate) weaving: WeavingConfig,
-    pub(crate) rules: RulesConfig,
-    pub(crate) memory: MemoryConfig,
     /// By name, in order of their names.
     pub(crate) connections: std::collections::BTreeMap<String, ConnectionSettings>,
     pub(crate) routes: Vec<RouteSetting>,
     pub(crate) features: FeaturesConfig,
     pub(crate) books: Vec<BookConfig>,
     pub(crate) vaults: Vec<VaultConfig>,
-    /// What is told of chats, by their ids; `*` is all of them.
+    /// What is stated about chats, by their ids; `*` is all of them.
     pub(crate) chats: std::collections::BTreeMap<String, StoryContext>,
+    /// The settings, by name.
+    #[serde(skip)]
+    pub(crate) settings: Changes,
     /// The folder that paths are relative to.
     #[serde(skip)]
     pub(crate) folder: PathBuf,
 }
 
+/// The parts of a file that are no settings.
+pub(crate) const PARTS: [&str; 5] = ["connections", "routes", "books", "vaults", "chats"];
+
 impl ConfigArguments {
-    /// Reads the file that was named, or the user's own if there is one.
-    pub(crate) fn read(&self) -> anyhow::Result<Config> {
-        let file = match &self.config {
+    /// The file that was named, or the user's own if there is one.
+    pub(crate) fn file(&self) -> Option<PathBuf> {
+        match &self.config {
             Some(file) => Some(file.clone()),
             None => default_file().filter(|file| file.is_file()),
-        };
-        file.map_or_else(|| Ok(Config::default()), |file| Config::read(&file))
+        }
+    }
+
+    /// Reads the file that was named, or the user's own if there is one.
+    pub(crate) fn read(&self) -> anyhow::Result<Config> {
+        self.file().map_or_else(|| Ok(Config::default()), |file| Config::read(&file))
+    }
+
+    /// The file that settings are written to: the named one, or the user's own.
+    pub(crate) fn target(&self) -> anyhow::Result<PathBuf> {
+        let file = self.config.clone().or_else(default_file);
+        file.context("no configuration folder is known: name a file with `--config FILE`")
     }
 }
 
 impl Config {
-    fn read(file: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn read(file: &Path) -> anyhow::Result<Self> {
         let bytes = files::read(file)?;
         let text = String::from_utf8(bytes)
             .with_context(|| format!("`{}` must be UTF-8 text", file.display()))?;
-        let config: Self = toml::from_str(&text)
-            .map_err(|error| anyhow::anyhow!("{}", error.to_string().trim_end().to_owned()))
-            .with_context(|| format!("`{}`", file.display()))?;
         let folder = file.parent().unwrap_or(Path::new("")).to_owned();
-        let config = Self { folder, ..config };
-        config.check().with_context(|| format!("`{}`", file.display()))?;
+        Self::parse(&text, folder).with_context(|| format!("`{}`", file.display()))
+    }
+
+    pub(crate) fn parse(text: &str, folder: PathBuf) -> anyhow::Result<Self> {
+        let plain =
+            |error: toml::de::Error| anyhow::anyhow!("{}", error.to_string().trim_end().to_owned());
+        let lines = SettingLines::read(text).map_err(plain)?;
+        let settings = lines.settings()?;
+        let mut config: Self = toml::from_str(text).map_err(plain)?;
+        for (at, book) in config.books.iter_mut().enumerate() {
+            book.overrides = lines.overrides(SettingScope::Book, at)?;
+        }
+        for (at, vault) in config.vaults.iter_mut().enumerate() {
+            vault.overrides = lines.overrides(SettingScope::Vault, at)?;
+        }
+        let config = Self { settings, folder, ..config };
+        let config = config.with_paths()?;
+        config.check()?;
         Ok(config)
+    }
+
+    /// Settings that are paths are relative to the file too.
+    fn with_paths(mut self) -> anyhow::Result<Self> {
+        let data = self.settings.get("store.data").and_then(|value| value.as_str());
+        if let Some(data) =
+            data.filter(|data| *data != "none").map(|data| self.path(Path::new(data)))
+        {
+            self.settings.set("store.data", json!(data))?;
+        }
+        let roots = self.settings.get("server.vault_roots").and_then(|value| value.as_array());
+        let roots: Option<Vec<PathBuf>> = roots.map(|roots| {
+            let roots = roots.iter().filter_map(|root| root.as_str());
+            roots.map(|root| self.path(Path::new(root))).collect()
+        });
+        if let Some(roots) = roots {
+            self.settings.set("server.vault_roots", json!(roots))?;
+        }
+        Ok(self)
     }
 
     /// Names that must be there.
@@ -88,22 +133,10 @@ impl Config {
         let known = |name: &str, what: &str| {
             anyhow::ensure!(
                 self.connections.contains_key(name),
-                "{what} names the connection `{name}`, which there is not"
+                "{what} names the connection `{name}`, which does not exist"
             );
             Ok(())
         };
-        if let Some(found) = self.weaving.deadline_ms {
-            anyhow::ensure!(
-                (1..=600_000).contains(&found),
-                "`deadline_ms` of `[weaving]` must be from 1 to 600000, found {found}"
-            );
-        }
-        if let Some(found) = self.weaving.queue_seconds {
-            anyhow::ensure!(
-                (1..=600).contains(&found),
-                "`queue_seconds` of `[weaving]` must be from 1 to 600, found {found}"
-            );
-        }
         for route in &self.routes {
             known(route.connection.as_str(), "a route")?;
         }
@@ -130,7 +163,7 @@ impl Config {
 /// Where users keep their configuration.
 #[expect(
     clippy::disallowed_methods,
-    reason = "where users keep their configuration is told by the environment"
+    reason = "the environment says where users keep their configuration"
 )]
 fn default_file() -> Option<PathBuf> {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -146,11 +179,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Config, String> {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("config.toml");
-        #[expect(clippy::disallowed_methods, reason = "a fixture")]
-        std::fs::write(&file, text).unwrap();
-        Config::read(&file).map_err(|error| format!("{error:#}"))
+        Config::parse(text, PathBuf::from("folder")).map_err(|error| format!("{error:#}"))
     }
 
     #[test]
@@ -159,15 +188,43 @@ mod tests {
         let config = read(example).unwrap();
         assert_eq!(config.connections.len(), 2);
         assert_eq!(config.routes.len(), 1);
+        assert_eq!(config.settings.get("world_info.scan_depth"), Some(&json!(4)));
         let empty = read("").unwrap();
         assert_eq!(empty.connections.len(), 0);
     }
 
     #[test]
+    fn sections_books_and_vaults_carry_settings() {
+        let config = read(
+            "[vault]\nscan_depth = 6\nselection.mode = \"two-stage\"\nmax_tokens = \"none\"\n\
+             [memory.places.arcs]\nposition = \"BEFORE\"\n[store]\ndata = \"stories\"\n\
+             [features]\nembedder_timeout_ms = 50\n\
+             [[books]]\nfile = \"a.json\"\nworld_info.scan_depth = 9\n\
+             [[vaults]]\nfolder = \"notes\"\n[vaults.vault.tags]\nlore = \"mine\"\n",
+        );
+        let config = config.unwrap();
+        for (name, value) in [
+            ("vault.scan_depth", json!(6)),
+            ("vault.selection.mode", json!("two-stage")),
+            ("vault.max_tokens", json!("none")),
+            ("memory.places", json!({"arcs": {"position": "BEFORE"}})),
+            ("store.data", json!("folder/stories")),
+            ("features.embedder_timeout_ms", json!(50)),
+        ] {
+            assert_eq!(config.settings.get(name), Some(&value), "{name}");
+        }
+        assert_eq!(config.books[0].overrides.get("world_info.scan_depth"), Some(&json!(9)));
+        assert_eq!(config.vaults[0].overrides.get("vault.tags.lore"), Some(&json!("mine")));
+    }
+
+    #[test]
     fn unknown_names_and_wrong_values_are_refused_with_their_line() {
         for (text, expected) in [
-            ("[server]\n\nport = 3", &["line 3", "unknown field `port`"] as &[_]),
-            ("colour = 1", &["line 1", "unknown field `colour`"]),
+            ("[server]\n\nport = 3", &["line 3", "there is no setting `server.port`"] as &[_]),
+            ("colour = 1", &["line 1", "there is no setting `colour`"]),
+            ("[vault]\nscandepth = 1", &["line 2", "did you mean `vault.scan_depth`?"]),
+            ("[vault]\nscan_depth = \"x\"", &["line 2", "must be a whole number", "found `x`"]),
+            ("[weaving]\ndeadline_ms = 0", &["line 2", "from 1 to 600000", "found 0"]),
             ("[connections.a]\nkind = \"openia\"", &["line 2", "`openia`"]),
             ("[connections.a]\nkind = \"openai\"\nurl = \"ftp://x\"", &["line 3", "ftp"]),
             ("[connections.a]\nkind = \"openai\"\nkey = \"sk-secret\"", &["line 3", "env:NAME"]),
@@ -175,7 +232,12 @@ mod tests {
             ("[[routes]]\nmodels = \"*\"\nconnection = \"b\"", &["connection `b`"]),
             ("[features]\nextractor = \"b\"", &["feature `extractor`", "`b`"]),
             ("[[books]]\nfile = \"a\"\nto = [\"everyone\"]", &["line 3", "everyone"]),
-            ("[rules]\nprofile = \"best\"", &["line 2", "best"]),
+            ("[[books]]\nfile = \"a\"\nfiel = 1", &["line 3", "there is no setting `fiel`"]),
+            (
+                "[[books]]\nfile = \"a\"\nweaving.on = true",
+                &["line 3", "`weaving.on` cannot be set for one book"],
+            ),
+            ("[world_info]\nprofile = \"best\"", &["line 2", "best"]),
         ] {
             let error = read(text).unwrap_err();
             for part in expected {

@@ -17,9 +17,11 @@ use loreloom_core::{
 use loreloom_formats::vault::{NoteFile, NoteRead, NoteRules, read_fields, read_note};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use loreloom_settings::{Changes, override_note};
+
 use super::{
-    arguments::{VaultPlace, VaultSettings, VaultTold},
-    rest::{Refreshing, RestArguments, RestVault, is_address},
+    arguments::{VaultPlace, VaultSettings, VaultTold, own_reading},
+    rest::{Refreshing, RestAccess, RestVault, is_address},
 };
 use crate::vault_folder::{
     FolderLimits, Reading, VaultFolder, is_same,
@@ -107,6 +109,8 @@ struct Source {
     place: Place,
     /// Whether the server does without it while it is not there.
     may_wait: bool,
+    /// The settings of this vault alone.
+    overrides: Changes,
     read: BTreeMap<String, (Arc<str>, Option<Arc<Note>>)>,
 }
 
@@ -120,14 +124,14 @@ enum Place {
 impl Place {
     fn open(
         VaultPlace { folder: place, told, .. }: &VaultPlace,
-        rest: &RestArguments,
+        rest: &RestAccess,
     ) -> anyhow::Result<Self> {
         if is_address(place) {
             let url = place.to_string_lossy();
             return Ok(Self::Rest(match told {
-                VaultTold::AtStart => rest.access.open(&url)?,
+                VaultTold::AtStart => rest.open(&url)?,
                 VaultTold::Registered { key, is_new } => {
-                    rest.access.open_registered(&url, key.as_ref(), *is_new)?
+                    rest.open_registered(&url, key.as_ref(), *is_new)?
                 }
             }));
         }
@@ -184,11 +188,11 @@ impl Vaults {
     /// Opens vaults. Several vaults need names.
     pub(crate) fn open(
         places: &[VaultPlace],
-        rest: &RestArguments,
+        rest: &RestAccess,
         settings: VaultSettings,
     ) -> anyhow::Result<Self> {
         let mut sources: Vec<Source> = Vec::new();
-        for wanted @ VaultPlace { name, folder, told } in places {
+        for wanted @ VaultPlace { name, folder, told, overrides } in places {
             let place = Place::open(wanted, rest)?;
             let may_wait = matches!(told, VaultTold::Registered { is_new: false, .. });
             let name = match name {
@@ -200,9 +204,10 @@ impl Vaults {
                 sources.iter().all(|other| other.name != name),
                 "two vaults are called `{name}`: name them with `--vault NAME=DIR`"
             );
-            sources.push(Source { name, place, may_wait, read: BTreeMap::new() });
+            let (overrides, read) = (overrides.clone(), BTreeMap::new());
+            sources.push(Source { name, place, may_wait, overrides, read });
         }
-        let refreshing = rest.refreshing(settings.refreshing);
+        let refreshing = settings.refreshing;
         let states = SourceStates::default();
         for source in &sources {
             let (remote, has_key) = match &source.place {
@@ -380,9 +385,11 @@ impl Source {
                 Some(_) | None => new.push((path, text)),
             }
         }
-        let name = &self.name;
+        let (name, overrides) = (&self.name, &self.overrides);
+        let own = (!overrides.is_empty()).then(|| own_reading(rules, overrides));
+        let rules = own.as_ref().unwrap_or(rules);
         let read_all = |part: &[(String, Arc<str>)]| -> Vec<Option<Arc<Note>>> {
-            part.iter().map(|(path, text)| note_of(name, path, text, rules)).collect()
+            part.iter().map(|(path, text)| note_of(name, path, text, rules, overrides)).collect()
         };
         let notes: Vec<Option<Arc<Note>>> = if new.len() < MANY {
             read_all(&new)
@@ -404,9 +411,17 @@ impl Source {
     }
 }
 
-fn note_of(vault: &str, path: &str, text: &str, rules: &NoteRules) -> Option<Arc<Note>> {
+fn note_of(
+    vault: &str,
+    path: &str,
+    text: &str,
+    rules: &NoteRules,
+    overrides: &Changes,
+) -> Option<Arc<Note>> {
     let NoteRead { note, .. } = read_note(NoteFile { vault, path, text }, rules);
-    note.ok().map(|note| Arc::new(*note))
+    let mut note = *note.ok()?;
+    override_note(&mut note, overrides);
+    Some(Arc::new(note))
 }
 
 /// Reads the definitions of a vault's fields into settings; whether they changed. A file

@@ -9,19 +9,20 @@ use std::{
 use async_trait::async_trait;
 use loreloom_core::dialects::vault::{FieldDefinition, NoteSource};
 use loreloom_server::{App, OpenVault, RegisteredVault, VaultKeeper, VaultRefusal};
+use loreloom_settings::Changes;
 use tokio::{runtime::Handle, sync::Mutex};
 
 use super::{
     VaultSettings,
     arguments::{VaultPlace, VaultTold},
     contents::{Contents, SourceStates, Vaults, Watching},
-    rest::{RestAccess, RestArguments},
+    rest::RestAccess,
 };
 
 /// Opens vaults for a server and keeps its lore in step with them.
 pub(crate) struct Keeper {
     named: Vec<VaultPlace>,
-    rest: RestArguments,
+    rest: RestAccess,
     settings: VaultSettings,
     /// Where callers with a key may point to.
     roots: Vec<PathBuf>,
@@ -41,7 +42,7 @@ struct Work {
 impl Keeper {
     pub(super) fn new(
         mut named: Vec<VaultPlace>,
-        rest: RestArguments,
+        rest: RestAccess,
         settings: VaultSettings,
         roots: Vec<PathBuf>,
     ) -> Self {
@@ -136,7 +137,8 @@ impl Keeper {
             }
             let told = VaultTold::Registered { key: key.clone(), is_new };
             let folder = PathBuf::from(place);
-            places.push(VaultPlace { name: Some(name.clone()), folder, told });
+            let overrides = Changes::default();
+            places.push(VaultPlace { name: Some(name.clone()), folder, told, overrides });
             let (name, place) = (name.clone(), place.clone());
             open.push(OpenVault { name, place, registered: true });
         }

@@ -15,7 +15,7 @@ use loreloom_llm::{
     secret::Secret,
 };
 use loreloom_server::KeySource;
-use serde_json::{Map, Value};
+use loreloom_settings::{RefreshSection, RefreshWhen};
 use tokio::{
     sync::watch,
     time::{Interval, MissedTickBehavior, interval_at},
@@ -62,30 +62,6 @@ impl Remembered {
     }
 }
 
-/// How they are reached and kept up to date.
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct RestArguments {
-    #[command(flatten)]
-    pub(crate) access: RestAccess,
-
-    /// Notes of Obsidian are read again at a turn if they are older than this; 0 at every
-    /// turn [default: 300]
-    #[arg(help_heading = "Vaults", long, value_name = "SECONDS")]
-    vault_ttl: Option<u64>,
-
-    /// Notes of Obsidian are read again every so many turns, however old they are
-    #[arg(help_heading = "Vaults", long, value_name = "TURNS", conflicts_with = "vault_ttl")]
-    vault_every: Option<u64>,
-
-    /// Notes of Obsidian are also read again every so many seconds, turns or not
-    #[arg(help_heading = "Vaults", long, value_name = "SECONDS")]
-    vault_poll: Option<u64>,
-
-    /// Notes of Obsidian are read again only when the server gets the signal HUP
-    #[arg(help_heading = "Vaults", long, conflicts_with_all = ["vault_ttl", "vault_every", "vault_poll"])]
-    vault_manual: bool,
-}
-
 /// When a vault is read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Refreshing {
@@ -104,25 +80,14 @@ impl Default for Refreshing {
 }
 
 impl Refreshing {
-    /// As `DeepLore`'s settings say it.
-    pub(super) fn of(file: &Map<String, Value>) -> Self {
-        let own = Self::default();
-        let number = |name: &str| file.get(name).and_then(Value::as_f64);
-        let seconds = |name: &str, most: f64| {
-            number(name).map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, most).round()))
-        };
-        let ttl = seconds("cacheTTL", 86_400.0).or(own.ttl);
-        let every = number("indexRebuildGenerationInterval").unwrap_or(10.0).clamp(1.0, 100.0);
-        let poll = seconds("syncPollingInterval", 3600.0).filter(|time| !time.is_zero());
-        match file.get("indexRebuildTrigger").and_then(Value::as_str) {
-            Some("manual") => Self { ttl: None, every: None, poll },
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "it is from 1 to 100"
-            )]
-            Some("generation") => Self { ttl: None, every: Some(every.round() as u64), poll },
-            Some(_) | None => Self { ttl, every: None, poll },
+    /// As the settings say it.
+    pub(super) fn of(section: &RefreshSection) -> Self {
+        let ttl = Duration::from_secs(section.ttl_seconds);
+        let poll = section.poll_seconds.map(Duration::from_secs);
+        match section.when {
+            RefreshWhen::Ttl => Self { ttl: Some(ttl), every: None, poll },
+            RefreshWhen::Turns => Self { ttl: None, every: Some(section.turns), poll },
+            RefreshWhen::Manual => Self { ttl: None, every: None, poll },
         }
     }
 }
@@ -168,22 +133,6 @@ impl RestAccess {
         let (known, remembered) = (known.unwrap_or_default(), self.remembered.clone());
         let (vault, url) = (Arc::new(vault), url.to_owned());
         Ok(RestVault { vault, url, known, has_key, is_known, remembered })
-    }
-}
-
-impl RestArguments {
-    /// When vaults are read again: as the arguments say, else as the settings file does.
-    pub(crate) fn refreshing(&self, file: Refreshing) -> Refreshing {
-        if self.vault_manual {
-            return Refreshing { ttl: None, every: None, poll: None };
-        }
-        let seconds = |number: Option<u64>| number.map(Duration::from_secs);
-        let poll = seconds(self.vault_poll).or(file.poll).filter(|time| !time.is_zero());
-        match (self.vault_every, seconds(self.vault_ttl)) {
-            (Some(every), _) => Refreshing { ttl: None, every: Some(every), poll },
-            (None, Some(ttl)) => Refreshing { ttl: Some(ttl), every: None, poll },
-            (None, None) => Refreshing { poll, ..file },
-        }
     }
 }
 
@@ -365,29 +314,25 @@ fn waited<T: Send + 'static, F: Future<Output = T>>(
 
 #[cfg(test)]
 mod tests {
+    use loreloom_settings::{Changes, StartSettings};
     use serde_json::json;
 
     use super::*;
 
     #[test]
     fn a_vault_is_read_again_by_age_or_by_turns() {
-        let arguments = |ttl, every, manual| RestArguments {
-            vault_ttl: ttl,
-            vault_every: every,
-            vault_manual: manual,
-            ..RestArguments::default()
-        };
-        for (name, arguments, seconds, turns, due) in [
-            ("young", arguments(None, None, false), 299, 1, false),
-            ("old", arguments(None, None, false), 300, 1, true),
-            ("every turn", arguments(Some(0), None, false), 0, 1, true),
-            ("few turns", arguments(None, Some(10), false), 9000, 9, false),
-            ("enough turns", arguments(None, Some(10), false), 0, 10, true),
-            ("by hand", arguments(None, None, true), 9000, 99, false),
+        let section = |when| RefreshSection { when, ..RefreshSection::default() };
+        let always = RefreshSection { ttl_seconds: 0, ..RefreshSection::default() };
+        for (name, section, seconds, turns, due) in [
+            ("young", section(RefreshWhen::Ttl), 299, 1, false),
+            ("old", section(RefreshWhen::Ttl), 300, 1, true),
+            ("every turn", always, 0, 1, true),
+            ("few turns", section(RefreshWhen::Turns), 9000, 9, false),
+            ("enough turns", section(RefreshWhen::Turns), 0, 10, true),
+            ("by hand", section(RefreshWhen::Manual), 9000, 99, false),
         ] {
             let age = Duration::from_secs(seconds);
-            let refreshing = arguments.refreshing(Refreshing::default());
-            assert_eq!(refreshing.is_due(age, turns), due, "{name}");
+            assert_eq!(Refreshing::of(&section).is_due(age, turns), due, "{name}");
         }
     }
 
@@ -414,11 +359,11 @@ mod tests {
     }
 
     #[test]
-    fn deeplores_settings_say_when_a_vault_is_read_again_and_arguments_win() {
+    fn deeplores_settings_say_when_a_vault_is_read_again() {
         let seconds = |seconds| Some(Duration::from_secs(seconds));
         let none = Refreshing { ttl: None, every: None, poll: None };
         for (file, expected) in [
-            (json!({}), Refreshing::default()),
+            (json!({"scanDepth": 4}), Refreshing::default()),
             (json!({"cacheTTL": 0}), Refreshing { ttl: seconds(0), ..none }),
             (
                 json!({"cacheTTL": 1e9, "syncPollingInterval": 60}),
@@ -431,11 +376,9 @@ mod tests {
                 Refreshing { every: Some(3), ..none },
             ),
         ] {
-            let Value::Object(file) = file else { panic!("an object") };
-            assert_eq!(Refreshing::of(&file), expected, "{file:?}");
-            let own = RestArguments { vault_ttl: Some(7), ..RestArguments::default() };
-            assert_eq!(own.refreshing(expected).ttl, seconds(7));
-            assert_eq!(RestArguments::default().refreshing(expected), expected);
+            let changes = loreloom_settings::import_settings(&file).unwrap().changes;
+            let started = StartSettings::resolve(changes, Changes::default()).unwrap();
+            assert_eq!(Refreshing::of(&started.settings.vault.refresh), expected, "{file}");
         }
     }
 }

@@ -93,7 +93,7 @@ fn mistakes_in_a_configuration_are_told_with_their_line() {
     let home = TempDir::new().unwrap();
     write(home.path(), "config.toml", "[server]\nprot = 1\n");
     let told = refused(home.path(), &["serve", "--config", "config.toml"]);
-    assert!(told.contains("line 2") && told.contains("`prot`"), "{told}");
+    assert!(told.contains("line 2") && told.contains("`server.prot`"), "{told}");
     let told = refused(home.path(), &["serve", "--config", "none.toml"]);
     assert!(told.contains("none.toml"), "{told}");
     write(

@@ -149,7 +149,7 @@ async fn another_selector_chooses_notes_at_once() {
     write(home.path(), "config.toml", &config.replace("selector = \"first\"\n", ""));
     let start = [&SERVE, &["--data", "data"][..], &mode].concat();
     let error = refused(home.path(), &start);
-    assert!(error.contains("say which model chooses notes"), "{error}");
+    assert!(error.contains("name the model that selects notes"), "{error}");
 }
 
 /// What a model was asked vectors for.
@@ -203,7 +203,7 @@ async fn what_the_command_line_names_wins() {
     let home = TempDir::new().unwrap();
     let (named, other) = (model("nothing"), model("nothing"));
     let url = format!("{}/v1", named.base_url());
-    let server = Server::with(home.path(), &["--memory-model", "m", "--memory-url", &url]);
+    let server = Server::with(home.path(), &["--memory-model", &format!("m@{url}")]);
     connected(&server, &[("other", &other)]).await;
     let told = choose(&server, json!({"extractor": "other"})).await;
     assert_eq!(

@@ -53,8 +53,8 @@ fn a_key_that_obsidian_refuses_is_told() {
         "HOME",
         "--vault-certificate",
         "o.crt",
-        "--vault-ttl",
-        "0",
+        "--set",
+        "vault.refresh.ttl_seconds=0",
     ];
     let refused = loreloom(home.path(), &["serve", "--port", "0", "--data", "data"])
         .args(arguments)
@@ -91,7 +91,8 @@ fn lint_tells_how_notes_are_reached_and_who_chooses_them() {
     let (good, found) = lint(home.path(), &[&url]);
     assert!(!good && codes(&found) == ["not_read", "no_key"], "{found:?}");
     assert!(found[0].1.contains("refuses the key (status 401)"), "{found:?}");
-    let (good, found) = lint(home.path(), &[&url, "--vault-key-env", "HOME", "--vault-ttl", "0"]);
+    let ttl = ["--vault-key-env", "HOME", "--set", "vault.refresh.ttl_seconds=0"];
+    let (good, found) = lint(home.path(), &[&[url.as_str()], &ttl[..]].concat());
     assert!(!good && codes(&found) == ["unknown_required", "read_every_turn"], "{found:?}");
     write(home.path(), "settings.json", r#"{"cacheTTL": 0, "aiSearchEnabled": true}"#);
     let file = ["--vault-settings", "settings.json"];
@@ -127,8 +128,8 @@ async fn obsidian_is_read_over_https_and_read_again_when_it_is_due() {
         "HOME",
         "--vault-certificate",
         "o.crt",
-        "--vault-ttl",
-        "0",
+        "--set",
+        "vault.refresh.ttl_seconds=0",
         "--no-memory",
     ];
     let server = Server::with(home.path(), &arguments);
@@ -292,18 +293,17 @@ async fn a_model_chooses_notes_and_a_failure_is_told() {
     let script = script.on("/v1/chat/completions", Reply::status(429, "later"));
     let chooser = ModelServer::start(script).unwrap();
     let url = format!("{}/v1", chooser.base_url());
+    let model = format!("m@{url}");
     let arguments = [
         "--vault",
         "vault",
         "--vault-mode",
         "two-stage",
         "--selector-model",
-        "m",
-        "--selector-url",
-        url.as_str(),
+        model.as_str(),
         "--no-memory",
-        "--vault-on-failure",
-        "constants",
+        "--set",
+        "vault.selection.on_failure=constants",
     ];
     let server = Server::with(home.path(), &arguments);
     let text = woven(&server, &[user("The bell of the tower!")]).await;
@@ -322,7 +322,7 @@ async fn a_model_chooses_notes_and_a_failure_is_told() {
 #[tokio::test]
 async fn notebooks_and_scenes_are_written_by_hand_and_count_from_then_on() {
     let home = home();
-    let arguments = ["--vault", "vault", "--notebook", "4", "--no-memory"];
+    let arguments = ["--vault", "vault", "--set", "notebooks.author.on=true", "--no-memory"];
     let first = {
         let server = Server::with(home.path(), &arguments);
         let reply = server.say(&[user("I hear a bell.")]).await;
@@ -372,7 +372,7 @@ fn is_timeline(home: &Path) -> bool {
         said("user", "Well."),
     ];
     write(home, "chat.json", &format!("[{}]", chat.join(",")));
-    let simulate = ["simulate", "--vault", "vault", "--vault-depth", "3", "chat.json"];
+    let simulate = ["simulate", "--vault", "vault", "--set", "vault.scan_depth=3", "chat.json"];
     let told = printed(home, &simulate);
     let lines: Vec<&str> = told.lines().skip(1).map(str::trim).collect();
     let json: Value =

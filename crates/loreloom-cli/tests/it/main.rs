@@ -7,6 +7,7 @@
 )]
 
 mod books;
+mod burst;
 mod by_hand;
 mod care;
 mod connections;
@@ -26,6 +27,7 @@ mod reading;
 mod run;
 mod serve;
 mod server_settings;
+mod settings;
 mod stored_turns;
 mod stories;
 mod two_servers;

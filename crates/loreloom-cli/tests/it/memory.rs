@@ -179,25 +179,17 @@ fn records_of_every_kind_are_noted_and_threads_follow_a_character() {
 }
 
 #[test]
-fn a_file_of_settings_with_a_mistake_is_refused_by_its_name() {
+fn settings_of_memory_are_read_and_a_mistake_is_refused_by_its_name() {
     let home = home();
     let home = home.path();
-    write(home, "good.json", r#"{"policies": {"Torvald": "off"}}"#);
-    let theirs = json!({ "extension_settings": { "smart_memory": {
-        "longterm_enabled": true, "arcs_max": 4, "arcs_position": 1, "arcs_depth": 6,
-    } } });
-    write(home, "theirs.json", &theirs.to_string());
-    let ours = printed(home, &["memory", "settings", "theirs.json"]);
-    write(home, "ours.json", &ours);
-    memory(home, &["list", "--memory-settings", "ours.json"]);
-    memory(home, &["list", "--memory-settings", "good.json"]);
-    write(home, "wrong.json", r#"{"settings": {"longterm_budget": 5}}"#);
+    let policies = r#"memory.policies={"Torvald":"off"}"#;
+    printed(home, &["memory", "--data", "data", "--set", policies, "list"]);
     for command in [
-        &["memory", "--data", "data", "list", "--memory-settings", "wrong.json"][..],
-        &["serve", "--port", "0", "--data", "data", "--memory-settings", "wrong.json"],
+        &["memory", "--data", "data", "--set", "memory.longterm_budget=5", "list"][..],
+        &["serve", "--port", "0", "--data", "data", "--set", "memory.longterm_budget=5"],
     ] {
         let said = refused(home, command);
-        assert!(said.contains("`settings` has no field `longterm_budget`"), "{said}");
+        assert!(said.contains("there is no setting `memory.longterm_budget`"), "{said}");
     }
 }
 

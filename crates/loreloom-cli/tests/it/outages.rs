@@ -9,9 +9,7 @@ use loreloom_testkit::{
 
 /// Four outages with five requests each.
 fn outages(outage: Outage<'_>) -> OutageTally {
-    let tally = outage::run(Path::new(env!("CARGO_BIN_EXE_loreloom")), outage, 4).unwrap();
-    println!("{outage}: {tally}");
-    tally
+    outage::run(Path::new(env!("CARGO_BIN_EXE_loreloom")), outage, 4).unwrap()
 }
 
 /// Nothing is lost, and every answer whose turn was not stored said so.

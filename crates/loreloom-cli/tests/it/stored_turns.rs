@@ -51,7 +51,10 @@ const STORIES: [StoredStory; 4] = [
         name: "stable_placement",
         arguments: &["--book", "world_info.json", "--placement", "stable"],
     },
-    StoredStory { name: "vault", arguments: &["--vault", "vault", "--notebook", "4"] },
+    StoredStory {
+        name: "vault",
+        arguments: &["--vault", "vault", "--set", "notebooks.author.on=true"],
+    },
 ];
 
 fn fixture(name: &str) -> PathBuf {

@@ -233,8 +233,8 @@ fn vectorized_entries_are_found_by_meaning() {
         "meaning.json",
         "--chat",
         "dinner.json",
-        "--near",
-        "0.99",
+        "--set",
+        "world_info.vectors.threshold=0.99",
         "--explain",
         "Food",
     ];
@@ -256,13 +256,13 @@ fn regex_scripts_change_entries_on_their_way() {
     );
     let text = printed(
         home.path(),
-        &weave(&["--chat", "messages.json", "--regex-script", "scripts.json"]),
+        &weave(&["--chat", "messages.json", "--set", "lore.regex_scripts=@scripts.json"]),
     );
     assert!(text.contains("[system]\nThe bell is whole.\n"), "{text}");
     write(home.path(), "bad.json", r#"{"findRegex":"/(/"}"#);
-    let error =
-        refused(home.path(), &weave(&["--chat", "messages.json", "--regex-script", "bad.json"]));
-    assert!(error.contains("`/(/` is no regular expression"), "{error}");
+    let bad = weave(&["--chat", "messages.json", "--set", "lore.regex_scripts=@bad.json"]);
+    let error = refused(home.path(), &bad);
+    assert!(error.contains("`/(/` is not a regular expression"), "{error}");
 }
 
 #[test]
@@ -299,7 +299,8 @@ fn a_card_with_decorators_is_woven_by_their_rules_and_tells_why() {
         let arguments = ["--chat", "chat.jsonl", "--card", "torvald.json", "--depth", "4", "--why"];
         printed(home.path(), &weave(&[&arguments[..], more].concat()))
     };
-    for more in [&[][..], &["--dialect", "cards"], &["--dialect", "card-v3"]] {
+    for more in [&[][..], &["--dialect", "cards"], &["--dialect", "cards", "--profile", "card-v3"]]
+    {
         let text = woven(more);
         assert!(text.contains("[user]\nHe never sleeps."), "{more:?}: {text}");
         assert!(!text.contains("He yawns."), "{more:?}: {text}");

@@ -3,9 +3,14 @@
 use std::ops::Range;
 
 use loreloom_core::book::is_js_space;
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+
+use crate::ahead::Ahead;
 
 /// Where a first-level heading says its text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Headings {
     /// On its own line; a heading that says nothing is none.
     #[default]
@@ -70,15 +75,16 @@ pub fn title(body: &str, path: &str, headings: Headings) -> String {
 /// The titles that a note's text links to, each once. Embedded pictures and the heading do
 /// not count.
 pub fn links(body: &str, headings: Headings) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let (mut found, mut known): (Vec<String>, FxHashSet<String>) = Default::default();
     let body = without_heading(body, headings);
+    let mut links = Links::new(&body);
     let mut at = 0;
     while let Some(start) = body[at..].find("[[").map(|offset| at + offset) {
         let embedded = body[..start].ends_with('!');
-        let (target, end) = match (shown_link_at(&body, start), link_at(&body, start)) {
-            (Some((target, _, end)), _) => (target, end),
-            (None, Some((target, end))) if !target.contains('|') => (target, end),
-            (None, Some(_) | None) => {
+        let (target, end) = match links.at(start) {
+            Some(Link { parts: Some((target, _)), end, .. }) => (target, end),
+            Some(Link { inner, has_bar: false, end, .. }) => (inner, end),
+            Some(_) | None => {
                 at = start + 1;
                 continue;
             }
@@ -90,27 +96,47 @@ pub fn links(body: &str, headings: Headings) -> Vec<String> {
         let target = target.trim_matches(is_js_space);
         // A table escapes the bar between target and shown text.
         let target = target.strip_suffix('\\').unwrap_or(target).to_owned();
-        if !found.contains(&target) {
+        if known.insert(target.clone()) {
             found.push(target);
         }
     }
     found
 }
 
-/// The target and the shown text of a link that has both and begins at `start`, and where the
-/// link ends.
-fn shown_link_at(text: &str, start: usize) -> Option<(&str, &str, usize)> {
-    let (inner, end) = link_at(text, start)?;
-    let (target, shown) = inner.split_once('|')?;
-    (!target.is_empty() && !shown.is_empty()).then_some((target, shown, end))
+/// A link: `[[target|shown]]`, or `[[target]]`.
+struct Link<'text> {
+    inner: &'text str,
+    /// Target and shown text, if both say something.
+    parts: Option<(&'text str, &'text str)>,
+    has_bar: bool,
+    end: usize,
 }
 
-/// The inside of the link that begins at `start`, and where the link ends.
-fn link_at(text: &str, start: usize) -> Option<(&str, usize)> {
-    let inside = &text[start + 2..];
-    let end = inside.find(']')?;
-    let closed = end > 0 && inside[end..].starts_with("]]");
-    closed.then(|| (&inside[..end], start + 2 + end + 2))
+/// Finds links from the start of a text to its end, in time that grows with its length.
+struct Links<'text> {
+    text: &'text str,
+    brackets: Ahead<'text>,
+    bars: Ahead<'text>,
+}
+
+impl<'text> Links<'text> {
+    fn new(text: &'text str) -> Self {
+        Self { text, brackets: Ahead::new(text, "]"), bars: Ahead::new(text, "|") }
+    }
+
+    /// The link that begins at `start`.
+    fn at(&mut self, start: usize) -> Option<Link<'text>> {
+        let first = start + 2;
+        let close = self.brackets.from(first)?;
+        if close == first || !self.text[close..].starts_with("]]") {
+            return None;
+        }
+        let bar = self.bars.from(first).filter(|bar| *bar < close);
+        let both = bar.filter(|bar| *bar > first && bar + 1 < close);
+        let parts = both.map(|bar| (&self.text[first..bar], &self.text[bar + 1..close]));
+        let inner = &self.text[first..close];
+        Some(Link { inner, parts, has_bar: bar.is_some(), end: close + 2 })
+    }
 }
 
 fn without_heading(body: &str, headings: Headings) -> String {
@@ -197,72 +223,64 @@ fn cut_comment_blocks(text: &str) -> String {
     out
 }
 
-/// `<div …>` and `</div>`; what stands between them stays.
+/// `<div …>` and `</div>`; what is between them stays.
 fn cut_divs(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut left = text;
-    while let Some(start) = left.find('<') {
-        let tag = &left[start..];
+    let mut ends = Ahead::new(text, ">");
+    cut_matching(text, '<', |start| {
+        let tag = &text[start..];
         let is_div = tag.starts_with("<div") || tag.starts_with("</div");
-        if let Some(end) = tag.find('>').filter(|_| is_div) {
-            out.push_str(&left[..start]);
-            left = &tag[end + 1..];
-        } else {
-            out.push_str(&left[..=start]);
-            left = &left[start + 1..];
-        }
-    }
-    out.push_str(left);
-    out
+        Some(ends.from(start).filter(|_| is_div)? + 1)
+    })
 }
 
 /// `![[…]]` and `![…](…)`, each inside one line.
 fn cut_pictures(text: &str) -> String {
-    let embeds = cut_matching(text, |rest| {
-        let inside = rest.strip_prefix("![[")?;
-        let end = inside.find("]]").filter(|end| !inside[..*end].contains(LINE_ENDS))?;
-        Some(3 + end + 2)
+    let (mut closes, mut line_ends) = (Ahead::new(text, "]]"), Ahead::new(text, LINE_ENDS));
+    let embeds = cut_matching(text, '!', |start| {
+        let inside = start + 3;
+        let close = text[start..].starts_with("![[").then(|| closes.from(inside))??;
+        line_ends.from(inside).is_none_or(|line| line > close).then_some(close + 2)
     });
-    cut_matching(&embeds, |rest| {
-        let inside = rest.strip_prefix("![")?;
-        let line = inside.split(LINE_ENDS).next().unwrap_or(inside);
-        let middle = line.find("](")?;
-        let end = line[middle + 2..].find(')')?;
-        Some(2 + middle + 2 + end + 1)
+    let (mut middles, mut closes) = (Ahead::new(&embeds, "]("), Ahead::new(&embeds, ")"));
+    let mut line_ends = Ahead::new(&embeds, LINE_ENDS);
+    cut_matching(&embeds, '!', |start| {
+        let inside = start + 2;
+        let middle = embeds[start..].starts_with("![").then(|| middles.from(inside))??;
+        let close = closes.from(middle + 2)?;
+        line_ends.from(inside).is_none_or(|line| line > close).then_some(close + 1)
     })
 }
 
-/// Cuts what begins with `!` and `length` knows the length of.
-fn cut_matching(text: &str, length: impl Fn(&str) -> Option<usize>) -> String {
+/// Cuts what begins with `first` and `end` knows the end of.
+fn cut_matching(text: &str, first: char, mut end: impl FnMut(usize) -> Option<usize>) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut left = text;
-    while let Some(start) = left.find('!') {
-        out.push_str(&left[..start]);
-        let skipped = length(&left[start..]).unwrap_or_else(|| {
-            out.push('!');
-            1
+    let mut at = 0;
+    while let Some(start) = text[at..].find(first).map(|offset| at + offset) {
+        out.push_str(&text[at..start]);
+        at = end(start).unwrap_or_else(|| {
+            out.push(first);
+            start + first.len_utf8()
         });
-        left = &left[start + skipped..];
     }
-    out.push_str(left);
+    out.push_str(&text[at..]);
     out
 }
 
 /// Links as they are shown: `[[target|text]]` is text, `[[target]]` is target. Those with a
 /// text go first: `[[||[[A|b]]` holds one.
 fn show_links(text: &str) -> String {
-    let shown = replace_links(text, |text, start| {
-        shown_link_at(text, start).map(|(_, shown, end)| (shown, end))
-    });
-    replace_links(&shown, link_at)
+    let shown = replace_links(text, |link| link.parts.map(|(_, shown)| shown));
+    replace_links(&shown, |link| Some(link.inner))
 }
 
-/// Puts what `link` finds at a `[[` in its place.
-fn replace_links(text: &str, link: impl Fn(&str, usize) -> Option<(&str, usize)>) -> String {
+/// Puts what `show` gives for a link in its place.
+fn replace_links(text: &str, show: impl for<'t> Fn(&Link<'t>) -> Option<&'t str>) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut links = Links::new(text);
     let mut at = 0;
     while let Some(start) = text[at..].find("[[").map(|offset| at + offset) {
-        if let Some((shown, end)) = link(text, start) {
+        let link = links.at(start);
+        if let Some((shown, end)) = link.and_then(|link| Some((show(&link)?, link.end))) {
             out.push_str(&text[at..start]);
             out.push_str(shown);
             at = end;

@@ -11,6 +11,7 @@ use loreloom_core::{
     },
     js_value::{read_number, text_of},
 };
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
 use super::{Headings, NoteWarning, WarningCode, YamlReader, body, split};
@@ -27,7 +28,8 @@ pub struct NoteFile<'a> {
 }
 
 /// How notes are read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "independent abilities of a reader")]
 pub struct NoteRules {
     /// How fields are read.
@@ -36,7 +38,8 @@ pub struct NoteRules {
     pub headings: Headings,
     /// The tags that mean something.
     pub tags: TagNames,
-    /// The vault's own fields.
+    /// The vault's own fields. They come from the vault, not from settings.
+    #[serde(skip)]
     pub fields: Vec<FieldDefinition>,
     /// Whether small mistakes are put right.
     pub lenient: bool,
@@ -96,7 +99,8 @@ impl NoteRules {
 }
 
 /// The tags that mean something.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct TagNames {
     /// Marks lore.
     pub lore: String,

@@ -9,6 +9,7 @@ mod book_writes;
 mod books;
 mod caller;
 mod chat_metadata;
+mod chat_state;
 mod chats;
 mod connection_writes;
 mod connections;
@@ -88,6 +89,7 @@ fn described() -> OpenApiRouter<App> {
         .merge(watch::routes())
         .merge(chats::routes())
         .merge(chat_metadata::routes())
+        .merge(chat_state::routes())
         .merge(messages::routes())
         .merge(turns::routes())
         .merge(books::routes())

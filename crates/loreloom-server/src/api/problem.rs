@@ -305,6 +305,7 @@ impl From<LoreServiceError> for Problem {
         match error {
             LoreServiceError::Lore(error) => Self::new(Code::Conflict, error.to_string()),
             LoreServiceError::Store(error) => error.into(),
+            LoreServiceError::Settings(error) => Self::failed(&error),
             LoreServiceError::Embed(error) => Self::failed(&error),
         }
     }

@@ -1,62 +1,161 @@
-//! Settings that can be changed while the server runs.
+//! Settings that can be changed while the server runs, by the names of the table.
+
+use std::collections::BTreeMap;
 
 use axum::extract::State;
 use loreloom_core::{chat::Role, rules::Rules};
 use loreloom_memory::{
-    inject::{MemorySlot, SlotChanges, SlotPlacement, SlotPosition, SlotState},
-    settings::Settings,
+    inject::{MemorySlot, SlotPlacement, SlotPosition, SlotState},
+    settings::Settings as MemorySettings,
 };
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use loreloom_settings::{
+    Changes, Program, SETTINGS, Setting, SettingError, SettingScope, SettingsView, TakesEffect,
+    ValueKind, ValueSource, find, section_title,
+};
+use serde::Serialize;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::{Admin, Caller},
     editing::{Editing, Wrote},
-    entry_json::merge,
-    extract::{Json, read_value},
-    problem::Problem,
+    extract::Json,
+    problem::{Code, Problem},
     tags::{IfMatch, Tagged},
 };
-use crate::{app::App, runtime_settings::Overrides, stored_books::StoredBooks};
+use crate::{
+    app::App,
+    runtime_settings::{settings_change, stored_settings},
+};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(show)).routes(routes!(change))
 }
 
-/// Settings as they work now.
+/// A setting with its value.
 #[derive(Debug, Serialize, ToSchema)]
-struct Effective {
-    /// Whether lore is woven into requests.
-    weaving: bool,
-    /// The longest a request waits for its lore, in milliseconds.
-    deadline_ms: u64,
-    /// The model's context size.
-    context: u32,
-    /// The user's name, where requests do not say it.
-    user: String,
-    /// The character's name, where requests do not say it.
-    character: Option<String>,
-    /// The seed of all rolls.
-    seed: u64,
-    /// How the slots of memory stand, from lasting to immediate; none where nothing is
-    /// remembered.
-    slots: Vec<SlotView>,
-    /// The most that all of memory takes, in tokens.
-    memory_cap: Option<u32>,
-    /// Whether all of memory stands in one block.
-    memory_unified: bool,
+struct SettingRow {
+    /// Its name.
+    name: &'static str,
+    /// The part of its name before the first dot.
+    section: &'static str,
+    /// What the section is about.
+    section_title: &'static str,
+    /// What it does.
+    help: &'static str,
+    /// `switch`, `integer`, `number`, `text`, `choice`, `texts` or `data`.
+    kind: &'static str,
+    /// The smallest number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    least: Option<f64>,
+    /// The largest number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    most: Option<f64>,
+    /// What a number counts; empty for none.
+    unit: &'static str,
+    /// The words of a choice.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    choices: Vec<&'static str>,
+    /// Whether it may be `"none"`.
+    optional: bool,
+    /// Our default.
+    #[schema(value_type = Object)]
+    default: Value,
+    /// Its values in other profiles, by their names.
+    #[schema(value_type = Object)]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    profiles: BTreeMap<&'static str, Value>,
+    /// What works now. An address has no password.
+    #[schema(value_type = Object)]
+    value: Value,
+    /// Where the value comes from: `default`, `profile`, `file`, `flag` or `stored`.
+    #[schema(value_type = String)]
+    source: ValueSource,
+    /// Whether the value differs from the default.
+    changed: bool,
+    /// Where it can be set: `server`, `book`, `vault`.
+    #[schema(value_type = Vec<String>)]
+    scopes: &'static [SettingScope],
+    /// What other programs call it.
+    elsewhere: Vec<NameElsewhere>,
+    /// When a change takes effect: `at_once`, `after_restart`, or `at_start` if only the
+    /// configuration file and flags can set it.
+    #[schema(value_type = String)]
+    takes_effect: TakesEffect,
 }
 
-/// How a slot of memory stands.
+/// What another program calls a setting.
+#[derive(Debug, Serialize, ToSchema)]
+struct NameElsewhere {
+    /// The program.
+    #[schema(value_type = String)]
+    program: Program,
+    /// Its name there.
+    name: &'static str,
+}
+
+impl SettingRow {
+    fn of(setting: &'static Setting, values: &SettingsView<'_>) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "shown to people")]
+        let (least, most) = match setting.kind {
+            ValueKind::Integer { least, most } => (Some(least as f64), Some(most as f64)),
+            ValueKind::Number { least, most } => (Some(least), Some(most)),
+            ValueKind::Switch
+            | ValueKind::Text
+            | ValueKind::Choice(_)
+            | ValueKind::Texts
+            | ValueKind::Data => (None, None),
+        };
+        let choices = match setting.kind {
+            ValueKind::Choice(words) => words.to_vec(),
+            ValueKind::Switch
+            | ValueKind::Integer { .. }
+            | ValueKind::Number { .. }
+            | ValueKind::Text
+            | ValueKind::Texts
+            | ValueKind::Data => Vec::new(),
+        };
+        let names = setting.names_elsewhere().into_iter();
+        Self {
+            name: setting.name,
+            section: setting.section(),
+            section_title: section_title(setting.section()),
+            help: setting.help,
+            kind: setting.kind.as_str(),
+            least,
+            most,
+            unit: setting.unit,
+            choices,
+            optional: setting.optional,
+            default: setting.default_value(),
+            profiles: setting.profile_values().into_iter().collect(),
+            value: without_password(setting, values.value(setting)),
+            source: values.source(setting),
+            changed: values.is_changed(setting),
+            scopes: setting.scopes,
+            elsewhere: names.map(|(program, name)| NameElsewhere { program, name }).collect(),
+            takes_effect: setting.takes_effect,
+        }
+    }
+}
+
+/// Callers who may see settings may not see the password of the database.
+fn without_password(setting: &Setting, value: Value) -> Value {
+    let is_server = value.as_str().is_some_and(|text| text.contains("://"));
+    if setting.name == "store.address" && is_server { json!("(a server)") } else { value }
+}
+
+/// How a slot of memory goes into prompts.
 #[derive(Debug, Serialize, ToSchema)]
 struct SlotView {
-    /// The slot, as `memory` in `set` names it.
+    /// The slot, as `memory.places` names it.
     #[schema(value_type = String)]
     slot: MemorySlot,
     /// What prompts and reports call it.
     name: &'static str,
+    /// The setting of its budget; none for a slot without a budget of its own.
+    budget_setting: Option<&'static str>,
     /// What it may take, in tokens; none for a slot without a budget of its own.
     budget: Option<u32>,
     /// `IN_PROMPT` with the card, `IN_CHAT` so many messages from its end, or `BEFORE` the
@@ -65,7 +164,7 @@ struct SlotView {
     position: SlotPosition,
     /// How deep, inside the chat.
     depth: u32,
-    /// In whose words.
+    /// The role of its message.
     role: Role,
     /// How the server was started with it.
     usual: UsualSlot,
@@ -76,28 +175,47 @@ struct SlotView {
 struct UsualSlot {
     /// What it may take, in tokens.
     budget: Option<u32>,
-    /// Where it stands.
+    /// Its place.
     #[schema(value_type = String)]
     position: SlotPosition,
     /// How deep, inside the chat.
     depth: u32,
-    /// In whose words.
+    /// The role of its message.
     role: Role,
 }
 
+/// The setting of a slot's budget.
+fn budget_setting(slot: MemorySlot) -> Option<&'static str> {
+    match slot {
+        MemorySlot::Canon => Some("memory.canon_inject_budget"),
+        MemorySlot::Profiles => Some("memory.profiles_inject_budget"),
+        MemorySlot::LongTerm => Some("memory.longterm_inject_budget"),
+        MemorySlot::Summary => Some("memory.compaction_response_length"),
+        MemorySlot::Scenes => Some("memory.scene_inject_budget"),
+        MemorySlot::Session => Some("memory.session_inject_budget"),
+        MemorySlot::Arcs => Some("memory.arcs_inject_budget"),
+        MemorySlot::Relationships => Some("memory.relationships_inject_budget"),
+        MemorySlot::Epistemic => Some("memory.epistemic_inject_budget"),
+        MemorySlot::Ledger => Some("memory.state_ledger_inject_budget"),
+        MemorySlot::Recall => Some("memory.recall_inject_budget"),
+        MemorySlot::Triggered | MemorySlot::Repair | MemorySlot::Unified => None,
+    }
+}
+
 impl SlotView {
-    /// The slots as they stand, each with how it was started.
-    fn all(own: &Settings, changes: &SlotChanges) -> Vec<Self> {
-        let now = SlotState::all(&changes.over(own)).into_iter();
+    /// The slots, each with how it was started.
+    fn all(own: &MemorySettings, now: &MemorySettings) -> Vec<Self> {
+        let now = SlotState::all(now).into_iter();
         now.zip(SlotState::all(own)).map(|(now, usual)| Self::of(&now, &usual)).collect()
     }
 
-    fn of(standing: &SlotState, usual: &SlotState) -> Self {
-        let SlotState { slot, name, budget, place } = *standing;
+    fn of(now: &SlotState, usual: &SlotState) -> Self {
+        let SlotState { slot, name, budget, place } = *now;
         let SlotPlacement { position, depth, role } = place;
         Self {
             slot,
             name,
+            budget_setting: budget_setting(slot),
             budget: budget.map(|tokens| tokens.0),
             position,
             depth: depth.0,
@@ -114,161 +232,108 @@ impl SlotView {
 
 /// All settings.
 #[derive(Debug, Serialize, ToSchema)]
-struct SettingsView {
-    /// The revision of the desk.
+struct AllSettings {
+    /// The revision of the stored documents.
     revision: u64,
-    /// What was set here; what is not is as the server was started.
-    set: Overrides,
-    /// What works now.
-    effective: Effective,
-    /// The rules of the engine that work now: scanning, budgets, wrapping and so on.
+    /// Every setting, by section.
+    rows: Vec<SettingRow>,
+    /// How the slots of memory go into prompts, from lasting to immediate; none if nothing is
+    /// remembered.
+    slots: Vec<SlotView>,
+    /// The rules of the engine that work now, as previews take them.
     #[schema(value_type = Object)]
     rules: Rules,
-    /// Whether the rules were set here.
-    rules_set: bool,
     /// The tokenizer that counts.
     tokenizer: String,
     /// Whether stories are remembered.
     memory: bool,
 }
 
-/// Settings to change. What is not given stays; in `set`, `null` goes back to what the server
-/// was started with.
-#[derive(Debug, Deserialize, ToSchema)]
-struct SettingsPatch {
-    /// Changes of the engine's rules (RFC 7396).
-    #[serde(default)]
-    #[schema(value_type = Object)]
-    rules: Map<String, Value>,
-    /// Go back to the rules the server was started with, before `rules` is applied.
-    #[serde(default)]
-    reset_rules: bool,
-    /// Changes of the others.
-    #[serde(default)]
-    #[schema(value_type = Overrides)]
-    set: Map<String, Value>,
-}
-
-async fn view(app: &App, caller: &Caller) -> Result<Tagged<SettingsView>, Problem> {
+async fn view(app: &App, caller: &Caller) -> Result<Tagged<AllSettings>, Problem> {
     app.sync.take_up().await?;
-    let documents = app.store.as_ref();
-    let (set, _) = Overrides::read(documents, &caller.tenant).await?;
-    let contents = StoredBooks { documents, tenant: &caller.tenant }.contents().await?;
+    let revision = app.store.revision(&caller.tenant).await?;
     let live = app.settings.now();
-    let deadline = live.weaving.deadline.as_millis();
-    let own = app.memory.as_ref().map(|memory| &memory.options.settings);
-    let memory = own.map(|own| live.slots.over(own));
-    let body = SettingsView {
-        revision: contents.revision,
-        set,
-        effective: Effective {
-            weaving: live.weaving.on,
-            deadline_ms: u64::try_from(deadline).unwrap_or(u64::MAX),
-            context: live.defaults.context.0,
-            user: live.defaults.user.clone(),
-            character: live.defaults.speaker.as_ref().map(|speaker| speaker.name.clone()),
-            seed: live.defaults.seed,
-            slots: own.map(|own| SlotView::all(own, &live.slots)).unwrap_or_default(),
-            memory_cap: memory.as_ref().and_then(|memory| memory.inject_cap).map(|cap| cap.0),
-            memory_unified: memory.is_some_and(|memory| memory.unified_injection),
-        },
+    let started = app.settings.started();
+    let values = started.view(&live.stored).map_err(refused)?;
+    let slots = |own: &MemorySettings| SlotView::all(own, &live.memory);
+    let body = AllSettings {
+        revision,
+        rows: SETTINGS.iter().map(|setting| SettingRow::of(setting, &values)).collect(),
+        slots: app
+            .memory
+            .as_ref()
+            .map(|_| slots(&started.settings.memory.settings))
+            .unwrap_or_default(),
         rules: app.lore.current().rules().clone(),
-        rules_set: contents.rules.is_some(),
         tokenizer: app.connections.counter_of(None).name().to_owned(),
         memory: app.memory.is_some(),
     };
-    Ok(Tagged { tag: body.revision.to_string(), body })
+    Ok(Tagged { tag: revision.to_string(), body })
 }
 
-/// All settings, as they were set and as they work.
-#[utoipa::path(get, path = "/settings", tag = "settings", responses((status = 200, body = SettingsView)))]
-async fn show(State(app): State<App>, caller: Caller) -> Result<Tagged<SettingsView>, Problem> {
+/// All settings, with their values and where these come from.
+#[utoipa::path(get, path = "/settings", tag = "settings", responses((status = 200, body = AllSettings)))]
+async fn show(State(app): State<App>, caller: Caller) -> Result<Tagged<AllSettings>, Problem> {
     view(&app, &caller).await
 }
 
-/// The longest a deadline may be.
-const MOST_DEADLINE: u64 = 600_000;
+/// A refused setting as a problem.
+#[expect(clippy::needless_pass_by_value, reason = "errors are mapped by value")]
+fn refused(error: SettingError) -> Problem {
+    let code = match error {
+        SettingError::Unknown { .. } | SettingError::Elsewhere { .. } => Code::UnknownField,
+        SettingError::Value { .. }
+        | SettingError::Scope { .. }
+        | SettingError::Form { .. }
+        | SettingError::Foreign { .. } => Code::WrongValue,
+    };
+    let problem = Problem::new(code, error.to_string());
+    match error.name() {
+        Some(name) => problem.at(name),
+        None => problem,
+    }
+}
 
-fn checked(overrides: &Overrides) -> Result<(), Problem> {
-    match overrides.deadline_ms {
-        Some(found) if !(1..=MOST_DEADLINE).contains(&found) => {
-            return Err(Problem::value("set.deadline_ms", "must be from 1 to 600000", found));
+/// What is stored after a patch.
+fn patched(before: &Changes, patch: BTreeMap<String, Value>) -> Result<Changes, Problem> {
+    let mut stored = before.clone();
+    for (name, value) in patch {
+        if let Some(setting) = find(&name).filter(|one| one.takes_effect == TakesEffect::AtStart) {
+            let rule =
+                "must be set in the configuration file or with `--set`, before the server starts";
+            return Err(Problem::value(setting.name, rule, value));
         }
-        Some(_) | None => {}
-    }
-    if overrides.context == Some(0) {
-        return Err(Problem::value("set.context", "must be at least 1", 0));
-    }
-    checked_slots(&overrides.memory).map_err(|problem| problem.inside("set.memory"))
-}
-
-/// Slots can be moved anywhere; budgets are for those that have one.
-pub(super) fn checked_slots(changes: &SlotChanges) -> Result<(), Problem> {
-    match changes.without_budget() {
-        Some(slot) => {
-            let rule = "must name slots that have a budget of their own";
-            Err(Problem::value("budgets", rule, slot.name()))
+        if value.is_null() {
+            stored.reset(&name).map_err(refused)?;
+        } else {
+            stored.set(&name, value).map_err(refused)?;
         }
-        None => Ok(()),
     }
+    Ok(stored)
 }
 
-fn checked_rules(rules: &Rules) -> Result<(), Problem> {
-    match rules.regex_scripts.iter().find(|script| !script.compiles()) {
-        Some(bad) => {
-            let rule = "must hold regular expressions";
-            Err(Problem::value("rules.regex_scripts", rule, bad.find_regex.clone()))
-        }
-        None => Ok(()),
-    }
-}
-
-/// The rules with changes; none if they are those the server was started with.
-fn patched_rules(
-    set: Option<&Rules>,
-    own: &Rules,
-    patch: Map<String, Value>,
-) -> Result<Option<Rules>, Problem> {
-    if patch.is_empty() {
-        return Ok(set.cloned());
-    }
-    let mut value = serde_json::to_value(set.unwrap_or(own)).unwrap_or_default();
-    merge(&mut value, &Value::Object(patch));
-    let rules: Rules = read_value(&value).map_err(|problem| problem.inside("rules"))?;
-    checked_rules(&rules)?;
-    Ok(Some(rules))
-}
-
-/// Changes settings. They work at once, stay over a restart and can be undone. A key needs the
-/// scope `admin`.
+/// Changes settings by their names; `null` goes back to what the server was started with. A change
+/// stays over a restart and can be undone. A key needs the scope `admin`.
 #[utoipa::path(
     patch, path = "/settings", tag = "settings",
     params(("if-match" = Option<String>, Header, description = "The version the caller has seen")),
-    request_body = SettingsPatch,
-    responses((status = 200, body = Wrote<SettingsView>))
+    request_body(content = Object, description = "Values by the names of settings"),
+    responses((status = 200, body = Wrote<AllSettings>))
 )]
 async fn change(
     State(app): State<App>,
     Admin(caller): Admin,
     seen: IfMatch,
-    Json(patch): Json<SettingsPatch>,
-) -> Result<Tagged<Wrote<SettingsView>>, Problem> {
+    Json(patch): Json<BTreeMap<String, Value>>,
+) -> Result<Tagged<Wrote<AllSettings>>, Problem> {
     let editing = Editing { app: &app, tenant: &caller.tenant };
-    let contents = editing.case().contents().await?;
-    seen.check(&contents.revision.to_string())?;
-    let (before, _) = Overrides::read(app.store.as_ref(), &caller.tenant).await?;
-    let mut value = serde_json::to_value(&before).unwrap_or_default();
-    merge(&mut value, &Value::Object(patch.set));
-    let overrides: Overrides = read_value(&value).map_err(|problem| problem.inside("set"))?;
-    checked(&overrides)?;
-    let mut changes = vec![overrides.change()?];
-    if patch.reset_rules || !patch.rules.is_empty() {
-        let set = contents.rules.as_ref().filter(|_| !patch.reset_rules);
-        let rules = patched_rules(set, app.lore.own_rules(), patch.rules)?;
-        changes.push(StoredBooks::rules_change(rules.as_ref())?);
-    }
-    let (at, now) = (contents.revision, app.clock.now());
-    let revision = app.store.change(&caller.tenant, &changes, Some(at), now).await?;
+    let at = app.store.revision(&caller.tenant).await?;
+    seen.check(&at.to_string())?;
+    let before = stored_settings(app.store.as_ref(), &caller.tenant).await?;
+    let stored = patched(&before, patch)?;
+    app.settings.started().with(&stored).map_err(refused)?;
+    let changes = [settings_change(&stored)?];
+    let revision = app.store.change(&caller.tenant, &changes, Some(at), app.clock.now()).await?;
     let done = editing.done(at, revision, ()).await?;
     let Tagged { tag, body } = view(&app, &caller).await?;
     Ok(Tagged { tag, body: done.with(body) })

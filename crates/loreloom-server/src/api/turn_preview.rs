@@ -15,7 +15,9 @@ use loreloom_core::{
     turn::Speaker,
 };
 use loreloom_formats::diff::{LineChange, line_changes};
-use loreloom_memory::{inject::SlotChanges, service::Withheld};
+use loreloom_memory::{
+    inject::SlotChanges, service::Withheld, settings::Settings as MemorySettings,
+};
 use loreloom_ports::{TurnId, history::travel::Revisited};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -24,12 +26,10 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
-    entry_json::merge,
     extract::{Json, Path, read_value},
     lore_patch::LorePatch,
     problem::{Code, Problem},
     replay,
-    settings::checked_slots,
     threads::{Thread, of_report},
     turns::prompt_text,
 };
@@ -185,10 +185,10 @@ async fn preview(
         None => None,
     };
     let slots = slots(&app, memory)?;
-    if let Some(changes) =
-        slots.or_else(|| speaker.as_ref().map(|_| (*app.settings.now().slots).clone()))
+    if let Some(settings) =
+        slots.or_else(|| speaker.as_ref().map(|_| (*app.settings.now().memory).clone()))
     {
-        remember(&app, &caller, &mut past, counter.as_ref(), &changes).await?;
+        remember(&app, &caller, &mut past, counter.as_ref(), &settings).await?;
     }
     let working = tokio::task::spawn_blocking(move || {
         let view = decided(&looked.past, &past, &chosen, counter.as_ref())?;
@@ -253,16 +253,26 @@ fn decided(
     })
 }
 
-/// The slots of today with changes; none where there are no changes.
-fn slots(app: &App, changes: Map<String, Value>) -> Result<Option<SlotChanges>, Problem> {
+/// Today's settings of memory with changed slots; none if nothing is changed.
+fn slots(app: &App, changes: Map<String, Value>) -> Result<Option<MemorySettings>, Problem> {
     if changes.is_empty() {
         return Ok(None);
     }
-    let mut value = serde_json::to_value(app.settings.now().slots.as_ref()).unwrap_or_default();
-    merge(&mut value, &Value::Object(changes));
-    let slots: Result<SlotChanges, Problem> = read_value(&value);
+    let slots: Result<SlotChanges, Problem> = read_value(&Value::Object(changes));
     let slots = slots.and_then(|slots| checked_slots(&slots).map(|()| slots));
-    slots.map(Some).map_err(|problem| problem.inside("memory"))
+    let slots = slots.map_err(|problem| problem.inside("memory"))?;
+    Ok(Some(slots.over(&app.settings.now().memory)))
+}
+
+/// Slots can be moved anywhere; budgets are for those that have one.
+fn checked_slots(changes: &SlotChanges) -> Result<(), Problem> {
+    match changes.without_budget() {
+        Some(slot) => {
+            let rule = "must name slots that have a budget of their own";
+            Err(Problem::value("budgets", rule, slot.name()))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Puts what memory would have in the place of what it gave to the turn.
@@ -271,7 +281,7 @@ async fn remember(
     caller: &Caller,
     past: &mut Revisited,
     counter: &dyn TokenCounter,
-    changes: &SlotChanges,
+    settings: &MemorySettings,
 ) -> Result<(), Problem> {
     let input = past.record.input.as_deref();
     let speaker =
@@ -288,7 +298,7 @@ async fn remember(
         seen_from,
         counter,
     };
-    let remembered = recall::recall_with(&app.turns, turn, changes).await?;
+    let remembered = recall::recall_with(&app.turns, turn, settings).await?;
     let record = &mut past.record;
     record.injections.retain(|one| match &one.source {
         Provenance::Memory(slot) => notebook::is_slot(slot),

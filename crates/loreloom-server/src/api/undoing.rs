@@ -112,8 +112,8 @@ async fn undo(
     Ok(Json(Undone { undo }))
 }
 
-/// Prefixes of documents that only administrators change.
-const ADMINISTERED: [&str; 5] = ["settings", "rules", VAULTS, CONNECTIONS, ROUTES];
+/// What only administrators change: names on the desk begin so.
+const ADMINISTERED: [&str; 4] = ["settings", VAULTS, CONNECTIONS, ROUTES];
 
 /// Whether a revision changed what only administrators may.
 async fn administers(app: &App, caller: &Caller, revision: u64) -> Result<bool, StoreError> {

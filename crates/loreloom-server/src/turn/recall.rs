@@ -10,9 +10,9 @@ use loreloom_core::{
     chat::Path, report::BudgetUse, tokens::TokenCounter, turn::TurnInput, units::Tokens,
 };
 use loreloom_memory::{
-    inject::SlotChanges,
     presence::characters,
     service::{MemoryServices, TurnMemory, TurnRequest, Who, Withheld},
+    settings::Settings as MemorySettings,
 };
 use loreloom_ports::MemoryError;
 use tokio::{
@@ -46,7 +46,7 @@ pub(crate) struct RecallQuestion {
     group: Vec<String>,
     seen_from: usize,
     counter: Arc<dyn TokenCounter>,
-    changes: Arc<SlotChanges>,
+    settings: Arc<MemorySettings>,
 }
 
 impl RecallQuestion {
@@ -59,7 +59,7 @@ impl RecallQuestion {
             group: &self.group,
             seen_from: self.seen_from,
             cap: None,
-            changes: Some(&self.changes),
+            settings: Some(&self.settings),
             counter: self.counter.as_ref(),
         }
     }
@@ -86,7 +86,7 @@ pub(crate) fn start(
         group: group(&story.path),
         seen_from: story.seen_from,
         counter: Arc::clone(&line.counter),
-        changes: Arc::clone(&turns.settings.now().slots),
+        settings: Arc::clone(&turns.settings.now().memory),
     };
     if question.memory.recall.is_quick(&question.asked()) {
         return Recall::AtHand(question);
@@ -138,7 +138,7 @@ pub(crate) struct PastRecall<'turn> {
 pub(crate) async fn recall_with(
     turns: &Turns,
     past: PastRecall<'_>,
-    changes: &SlotChanges,
+    settings: &MemorySettings,
 ) -> Result<TurnMemory, MemoryError> {
     let Some(memory) = &turns.memory else { return Ok(TurnMemory::default()) };
     let asked = TurnRequest {
@@ -149,7 +149,7 @@ pub(crate) async fn recall_with(
         group: &group(past.path),
         seen_from: past.seen_from,
         cap: None,
-        changes: Some(changes),
+        settings: Some(settings),
         counter: past.counter,
     };
     memory.recall.preview(&asked).await

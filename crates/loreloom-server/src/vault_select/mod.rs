@@ -26,6 +26,7 @@ use loreloom_core::{
     tokens::TokenCounter,
     turn::{Selection, StillHolds},
 };
+use loreloom_settings::SelectorSection;
 use tokio::time::timeout;
 
 pub use self::{breaker::Breaker, unmet::Unmet};
@@ -60,17 +61,23 @@ pub struct AskRules {
 
 impl Default for AskRules {
     fn default() -> Self {
+        Self::from(&SelectorSection::default())
+    }
+}
+
+impl From<&SelectorSection> for AskRules {
+    fn from(section: &SelectorSection) -> Self {
         Self {
-            timeout: Duration::from_secs(20),
-            retries: 1,
-            answer_tokens: 1024,
-            depth: 4,
-            summary: SummaryMode::PreferSummary,
-            summary_length: 600,
-            breaker_failures: 2,
-            breaker_pause: Duration::from_secs(30),
-            narrow: None,
-            system: None,
+            timeout: Duration::from_millis(section.timeout_ms),
+            retries: section.retries,
+            answer_tokens: section.answer_tokens,
+            depth: section.scan_depth,
+            summary: section.summary,
+            summary_length: section.summary_length,
+            breaker_failures: section.breaker_failures,
+            breaker_pause: Duration::from_secs(section.breaker_seconds),
+            narrow: section.narrow,
+            system: Some(section.system.trim()).filter(|text| !text.is_empty()).map(str::to_owned),
         }
     }
 }

@@ -9,6 +9,7 @@ mod space;
 mod turn;
 
 use std::{
+    borrow::Cow,
     collections::VecDeque,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -72,12 +73,8 @@ struct Entry {
 /// A line of the spill.
 #[derive(Serialize, Deserialize)]
 enum SpillRecord<'record> {
-    Library {
-        tenant: TenantId,
-        version: LibraryVersion,
-        source: std::borrow::Cow<'record, LibrarySource>,
-    },
-    Turn(std::borrow::Cow<'record, WaitingTurn>),
+    Library { tenant: TenantId, version: LibraryVersion, source: Box<Cow<'record, LibrarySource>> },
+    Turn(Box<Cow<'record, WaitingTurn>>),
 }
 
 /// What is needed to write turns.
@@ -298,16 +295,15 @@ fn records(
     turn: &WaitingTurn,
     spilled: &[(TenantId, LibraryVersion)],
 ) -> std::io::Result<Vec<Vec<u8>>> {
-    use std::borrow::Cow;
     let mut records = Vec::new();
     if let (Some(library), TurnPart::Unstored(record)) = (&turn.library, &turn.turn) {
         let (tenant, version) = (turn.tenant.clone(), record.library);
         if !spilled.iter().any(|one| *one == (tenant.clone(), version)) {
-            let source = Cow::Borrowed(library.as_ref());
+            let source = Box::new(Cow::Borrowed(library.as_ref()));
             records.push(serde_json::to_vec(&SpillRecord::Library { tenant, version, source })?);
         }
     }
-    records.push(serde_json::to_vec(&SpillRecord::Turn(Cow::Borrowed(turn)))?);
+    records.push(serde_json::to_vec(&SpillRecord::Turn(Box::new(Cow::Borrowed(turn))))?);
     Ok(records)
 }
 

@@ -74,13 +74,14 @@ impl WaitingTurn {
         let stored = store.turns(tenant, chat).await?;
         let mut written = match &self.turn {
             TurnPart::Stored(turn) => WrittenTurn { turn: *turn, write: None },
-            TurnPart::Unstored(record) => match find(&stored, record) {
-                Some(found) => WrittenTurn { turn: found.id, write: None },
-                None => {
+            TurnPart::Unstored(record) => {
+                if let Some(found) = find(&stored, record) {
+                    WrittenTurn { turn: found.id, write: None }
+                } else {
                     let stored = store.commit_turn(tenant, &self.path, record, None).await?;
                     WrittenTurn { turn: stored.id, write: Some(stored.write) }
                 }
-            },
+            }
         };
         let before = stored.iter().find(|one| one.id == written.turn).and_then(|one| one.reply);
         // Replies are written in order, so the turn's reply is the last one that was stored.

@@ -32,6 +32,7 @@ use loreloom_server::{
     Access, App, AppParts, Choosing, Connection, ConnectionKind, Connections, Defaults,
     LoreService, Notices, Prices, ServerLimits, WaitingTurns, Weaving, serve,
 };
+use loreloom_settings::{Settings, StartSettings};
 use loreloom_store::InMemoryStore;
 use loreloom_testkit::model_server::ModelServer;
 use tokio::net::TcpListener;
@@ -153,6 +154,8 @@ impl Loreloom {
         let Setup { rules, counter, weaving, store, memory, options, notes_model, .. } = setup;
         let Setup { connections, access, limits, choosing, noting, lore, contexts, .. } = setup;
         let Setup { embedder, clock, prices, waiting, .. } = setup;
+        let mut own = Settings::default();
+        own.memory.settings.clone_from(&options.settings);
         let stacks = Box::pin(stacks(lore.unwrap_or_else(book), rules, embedder)).await;
         let memory = (memory || notes_model.is_some())
             .then(|| remembering(&store, options, notes_model.map(|(_, profile)| profile)));
@@ -177,6 +180,7 @@ impl Loreloom {
                 contexts,
             },
             weaving,
+            settings: StartSettings::of(own),
             access: Arc::new(access),
             limits,
             notices: Notices::default(),

@@ -119,7 +119,7 @@ async fn only_an_administrators_key_changes_settings_and_tries_connections() {
         let (status, text) = (response.status().as_u16(), response.text().await.unwrap());
         (status, serde_json::from_str::<Value>(&text).unwrap_or_default())
     };
-    let setting = json!({"set": {"user": "Wren"}});
+    let setting = json!({"story.user": "Wren"});
     let (status, refused) = call("PATCH", "/api/v1/settings", &writer, setting.clone()).await;
     assert_eq!((status, &refused["code"]), (403, &json!("forbidden")));
     assert_eq!(refused["detail"], "this key does not have the scope `admin`");

@@ -119,7 +119,7 @@ fn turn(runtime: &tokio::runtime::Runtime, print: &mut dyn FnMut(Figure)) -> Che
         group: &[],
         seen_from: MESSAGES - 20,
         cap: None,
-        changes: None,
+        settings: None,
         counter: &QuarterEstimate,
     };
     let start = cpu_time::ThreadTime::now();

@@ -226,7 +226,7 @@ impl Mind {
             group: &[],
             seen_from,
             cap: None,
-            changes: None,
+            settings: None,
             counter: &QuarterEstimate,
         };
         Ok(self.service.recall.for_turn(&asked).await?)

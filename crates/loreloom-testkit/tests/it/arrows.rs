@@ -12,6 +12,7 @@ const FORMATS: &str = "loreloom-formats";
 const RECOGNISE: &str = "loreloom-recognise";
 const PORTS: &str = "loreloom-ports";
 const MEMORY: &str = "loreloom-memory";
+const SETTINGS: &str = "loreloom-settings";
 const LLM: &str = "loreloom-llm";
 const STORE: &str = "loreloom-store";
 const SERVER: &str = "loreloom-server";
@@ -20,18 +21,19 @@ const TESTKIT: &str = "loreloom-testkit";
 const EXAMPLES: &str = "loreloom-examples";
 
 /// Each crate with the crates of ours it may depend on.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     (CORE, &[]),
     (FORMATS, &[CORE]),
     (RECOGNISE, &[CORE]),
     (PORTS, &[CORE]),
     (MEMORY, &[CORE, PORTS]),
+    (SETTINGS, &[CORE, FORMATS, MEMORY]),
     (LLM, &[CORE, PORTS]),
     (STORE, &[CORE, PORTS]),
-    (SERVER, &[CORE, FORMATS, RECOGNISE, PORTS, MEMORY]),
-    (CLI, &[CORE, FORMATS, RECOGNISE, PORTS, MEMORY, LLM, STORE, SERVER]),
-    (TESTKIT, &[CORE, FORMATS, RECOGNISE, PORTS, MEMORY, LLM, STORE, SERVER]),
-    (EXAMPLES, &[CORE, FORMATS, RECOGNISE, PORTS, MEMORY, LLM, STORE]),
+    (SERVER, &[CORE, FORMATS, RECOGNISE, PORTS, MEMORY, SETTINGS]),
+    (CLI, &[CORE, FORMATS, RECOGNISE, PORTS, MEMORY, SETTINGS, LLM, STORE, SERVER]),
+    (TESTKIT, &[CORE, FORMATS, RECOGNISE, PORTS, MEMORY, SETTINGS, LLM, STORE, SERVER]),
+    (EXAMPLES, &[CORE, FORMATS, RECOGNISE, PORTS, MEMORY, SETTINGS, LLM, STORE]),
 ];
 
 /// Outside crates that a crate must not name, and the rule they would break.

@@ -19,7 +19,7 @@ use super::finding::Finding;
 use crate::{
     files,
     vault::{
-        RestArguments, RestVault, VaultSettings, error_chain, is_address, read_definitions,
+        RestAccess, RestVault, VaultSettings, error_chain, is_address, read_definitions,
         take_definitions,
     },
     vault_folder::{FolderLimits, Reading, VaultFolder},
@@ -87,15 +87,15 @@ impl VaultFiles {
     pub(super) fn read(
         places: &[&PathBuf],
         mut settings: VaultSettings,
-        rest: &RestArguments,
+        rest: &RestAccess,
     ) -> anyhow::Result<Self> {
         let (mut files, mut problems, mut setup) = (Vec::new(), Vec::new(), Setup::default());
-        let ttl = rest.refreshing(settings.refreshing).ttl;
+        let ttl = settings.refreshing.ttl;
         for (at, place) in places.iter().enumerate() {
             let shown = place.display().to_string();
             let mut bad = Vec::new();
             let read = if is_address(place) {
-                let vault = rest.access.open(&shown)?;
+                let vault = rest.open(&shown)?;
                 let has_key = vault.has_key();
                 let name = shown.clone();
                 setup.sources.push(NoteSource {

@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::ids::ChatId;
-use loreloom_memory::service::{ExchangeError, Imported, pinned_groups, smart_memory_settings};
+use loreloom_memory::service::{ExchangeError, Imported, pinned_groups};
 use serde_json::Value;
 
 use super::MemoryContext;
@@ -102,33 +102,6 @@ impl Import {
 fn told(new: bool) -> &'static str {
     if new { "taken in" } else { "nothing new" }
 }
-
-/// Turn Smart Memory's settings into a file for `--memory-settings`.
-#[derive(Debug, Args)]
-pub(super) struct Settings {
-    /// SillyTavern's settings, or Smart Memory's part of them
-    file: PathBuf,
-}
-
-impl Settings {
-    pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let bytes = files::read(&self.file)?;
-        let value = first_value(&bytes).with_context(|| format!("`{}`", self.file.display()))?;
-        let theirs = PLACES.iter().filter_map(|place| value.pointer(place)?.as_object());
-        let theirs = theirs.into_iter().find(|part| part.contains_key("longterm_enabled"));
-        let theirs = theirs.context("these are no settings of Smart Memory")?;
-        Ok(writeln!(out, "{}", serde_json::to_string_pretty(&smart_memory_settings(theirs))?)?)
-    }
-}
-
-/// Where a settings file has Smart Memory's part.
-const PLACES: [&str; 5] = [
-    "",
-    "/smart_memory",
-    "/smartMemory",
-    "/extension_settings/smart_memory",
-    "/extension_settings/smartMemory",
-];
 
 /// The document, or the first line of a file of lines.
 fn first_value(bytes: &[u8]) -> anyhow::Result<Value> {

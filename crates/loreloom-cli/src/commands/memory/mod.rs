@@ -7,11 +7,7 @@ mod reading;
 mod sessions;
 mod timeline;
 
-use std::{
-    io::Write,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{io::Write, sync::Arc};
 
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
@@ -21,9 +17,11 @@ use loreloom_core::{
 };
 use loreloom_memory::service::{MemoryServices, Options, Ports};
 use loreloom_ports::{Owner, Store};
+use loreloom_server::stored_settings;
+use loreloom_settings::{Changes, StartSettings};
 
 use super::{serve::runtime, serve_memory};
-use crate::{files, store::StoreArguments};
+use crate::{config::ConfigArguments, settings::SetArguments, store::StoreArguments};
 
 /// Look at what is remembered, and change it.
 ///
@@ -40,9 +38,11 @@ pub(crate) struct Memory {
     #[arg(long, global = true)]
     json: bool,
 
-    /// How memory works, as a JSON file
-    #[arg(long = "memory-settings", global = true, value_name = "FILE")]
-    settings: Option<PathBuf>,
+    #[command(flatten)]
+    config: ConfigArguments,
+
+    #[command(flatten)]
+    set: SetArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -77,8 +77,6 @@ enum MemoryCommand {
     Export(exchange::Export),
     /// Read an archive, or Smart Memory's settings or chat
     Import(exchange::Import),
-    /// Turn Smart Memory's settings into a file for `--memory-settings`
-    Settings(exchange::Settings),
     /// Find passages of a chat and memories by meaning
     Search(reading::Search),
     /// Tell what is remembered of a person, place or thing, oldest first
@@ -95,12 +93,14 @@ enum MemoryCommand {
 
 impl Memory {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        if let MemoryCommand::Settings(settings) = self.deed {
-            return settings.run(out);
-        }
+        let config = self.config.read()?;
+        let flags = self.set.over(Changes::default())?;
+        let started = StartSettings::resolve(config.settings.clone(), flags)?;
         runtime()?.block_on(async {
-            let options = options(self.settings.as_deref())?;
-            let context = MemoryContext::new(self.store.open().await?, self.json, options);
+            let store = self.store.under(&config).open().await?;
+            let stored = stored_settings(store.as_ref(), &TenantId::local()).await?;
+            let options = started.with(&stored)?.memory.options();
+            let context = MemoryContext::new(store, self.json, options);
             match self.deed {
                 MemoryCommand::List(list) => list.run(&context, out).await,
                 MemoryCommand::Show(show) => show.run(&context, out).await,
@@ -117,7 +117,6 @@ impl Memory {
                 MemoryCommand::Forget(forget) => forget.run(&context, out).await,
                 MemoryCommand::Export(export) => export.run(&context, out).await,
                 MemoryCommand::Import(import) => import.run(&context, out).await,
-                MemoryCommand::Settings(settings) => settings.run(out),
                 MemoryCommand::Search(search) => search.run(&context, out).await,
                 MemoryCommand::Timeline(timeline) => timeline.run(&context, out).await,
                 MemoryCommand::Recap(recap) => recap.run(&context, out).await,
@@ -127,14 +126,6 @@ impl Memory {
             }
         })
     }
-}
-
-/// How memory works, as a file says it; without one, as usual.
-pub(crate) fn options(file: Option<&Path>) -> anyhow::Result<Options> {
-    let Some(file) = file else { return Ok(Options::default()) };
-    let shown = || format!("`{}`", file.display());
-    let text = String::from_utf8(files::read(file)?).with_context(shown)?;
-    Options::read(&text).with_context(shown)
 }
 
 /// What a command works with.

@@ -11,6 +11,7 @@ use loreloom_core::{
 use loreloom_formats::diff::as_versions_of;
 use loreloom_ports::{DocumentStore, history::travel::Revisited};
 use loreloom_server::StoredBooks;
+use loreloom_settings::Changes;
 
 use crate::lore::LoreArguments;
 
@@ -43,7 +44,7 @@ impl TodaysBooks {
         } else {
             let now =
                 named.into_iter().map(|book| TodaysLore { book, dialect: None, scopes: None });
-            (now.collect(), lore.rules()?)
+            (now.collect(), lore.settings()?.rules())
         };
         let then: &[Volume] = kept.map_or(&[], |kept| &kept.volumes);
         let input = past.record.input.as_deref();
@@ -59,7 +60,10 @@ impl TodaysBooks {
         {
             let before = then.iter().position(|volume| volume.book.id == book.id);
             let was_read = before.map(|before| then[before].dialect);
-            let dialect = dialect.or(was_read).unwrap_or_else(|| lore.dialect_of(&book));
+            let dialect = match dialect.or(was_read) {
+                Some(dialect) => dialect,
+                None => lore.dialect_of(&book)?,
+            };
             let were_scopes = before.zip(were_active).map(|(before, all)| {
                 let own = all.iter().filter(|one| one.book == before);
                 own.map(|one| one.scope).collect()
@@ -98,9 +102,6 @@ async fn standing(
             scopes: Some(scopes.collect()),
         });
     }
-    let rules = match contents.rules {
-        Some(rules) => rules,
-        None => lore.rules()?,
-    };
-    Ok((books, rules))
+    let started = lore.started(Changes::default())?;
+    Ok((books, started.with(&contents.settings)?.rules()))
 }

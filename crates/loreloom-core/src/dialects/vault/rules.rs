@@ -163,13 +163,7 @@ pub struct OrderRules {
     /// Whether notes of equal priority are ordered by how often their keys occur.
     pub by_occurrences: bool,
     /// Whether what the selecting model is surer of comes first, before priority counts.
-    #[serde(skip_serializing_if = "is_off")]
     pub by_confidence: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
-fn is_off(setting: &bool) -> bool {
-    !*setting
 }
 
 /// Behaviour of DeepLore that our default leaves out. Each switch is on for DeepLore.
@@ -183,10 +177,8 @@ pub struct VaultQuirks {
     /// of what they leave.
     pub zero_priority_is_fifty: bool,
     /// A chosen folder is taken as it is written: one with a slash at an end holds nothing.
-    #[serde(skip_serializing_if = "is_off")]
     pub folders_as_written: bool,
     /// Looking a vault over, titles that differ in case are different titles.
-    #[serde(skip_serializing_if = "is_off")]
     pub inspection_minds_case: bool,
     /// Messages that are not scanned still use up the depth.
     pub hidden_use_depth: bool,
@@ -197,7 +189,6 @@ pub struct VaultQuirks {
     /// Without any context, fields that must exist are not asked for (2.0).
     pub existence_needs_context: bool,
     /// Notes of one title and priority are not sorted by vault (2.0).
-    #[serde(skip_serializing_if = "is_off")]
     pub vaults_tie: bool,
     /// A title means the last note that has it, not all of them (2.0).
     pub last_title_wins: bool,

@@ -36,9 +36,7 @@ pub struct WorldInfoRules {
     pub max_recursion_steps: u32,
     /// What a word is.
     pub words: WordRule,
-    /// Entries that are found by meaning. Left out where it is the default, so that the
-    /// versions of libraries stay as they were before there was such a rule.
-    #[serde(skip_serializing_if = "VectorRules::is_default")]
+    /// Entries that are found by meaning.
     pub vectors: VectorRules,
     /// Peer behaviour that we would not choose.
     pub quirks: Quirks,
@@ -87,10 +85,6 @@ impl Default for VectorRules {
 }
 
 impl VectorRules {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Whether an entry is compared: constant and disabled ones have no use for it.
     pub fn compares(&self, entry: &Entry) -> bool {
         let activation = &entry.activation;
@@ -109,18 +103,10 @@ pub struct Quirks {
     /// Text that is nothing but decorators is sent as it is.
     pub send_lone_decorators: bool,
     /// Entries of a book without a uid share one result, so that only the last one's text is
-    /// sent. Left out where it is off, as the next one is, so that the versions of libraries
-    /// stay as they were.
-    #[serde(skip_serializing_if = "is_off")]
+    /// sent.
     pub shared_without_uid: bool,
     /// Secondary keys give no points in groups where the file does not say how they combine.
-    #[serde(skip_serializing_if = "is_off")]
     pub unset_logic_scores_nothing: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_off(quirk: &bool) -> bool {
-    !quirk
 }
 
 impl Quirks {

@@ -25,7 +25,7 @@ use super::{
     MemoryView, ModelRoles, Options, PathViews, Who, text_vectors::TextVectors, views::ChatPath,
 };
 use crate::{
-    inject::{MemorySlot, SlotChanges, SlotText, SlotsInput, budget_of, slots},
+    inject::{MemorySlot, SlotText, SlotsInput, budget_of, slots},
     recall::{self, PassageHit, RecallQuery},
     record::{CharacterMemory, Entity, Memory},
     score::{TurnContext, TurnSources},
@@ -52,8 +52,8 @@ pub struct TurnRequest<'turn> {
     pub seen_from: usize,
     /// The most tokens that memory may use in total.
     pub cap: Option<Tokens>,
-    /// Slots with another place or budget than in the settings.
-    pub changes: Option<&'turn SlotChanges>,
+    /// Other settings than those of the start.
+    pub settings: Option<&'turn Settings>,
     /// The model's tokenizer.
     pub counter: &'turn dyn TokenCounter,
 }
@@ -254,8 +254,7 @@ impl TurnRecall {
 
     /// The settings of a turn: with its changes, and with the budgets of its kind.
     fn settings(&self, turn: &TurnRequest<'_>) -> Settings {
-        let own = &self.options.settings;
-        let mut settings = turn.changes.map_or_else(|| own.clone(), |changes| changes.over(own));
+        let mut settings = turn.settings.unwrap_or(&self.options.settings).clone();
         let newest = turn.path.last().map_or("", |item| item.message.text.as_str());
         settings.budgets = self.tuned(turn, &settings).for_turn(classify(newest));
         settings

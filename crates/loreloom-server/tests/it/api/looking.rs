@@ -140,7 +140,10 @@ async fn a_turn_is_shown_with_other_rules_and_nothing_is_stored() {
     let none = json!({"rules": {"world_info": {"budget_percent": 0.0, "budget_cap": 1}}});
     let cut = api.call("POST", path, none).await.good();
     assert_eq!(cut["threads"][0]["state"], "cut");
-    assert_eq!(api.get("/settings").await.good()["rules_set"], false);
+    let settings = api.get("/settings").await.good();
+    let stored =
+        settings["rows"].as_array().unwrap().iter().filter(|row| row["source"] == "stored");
+    assert_eq!(stored.count(), 0);
     // A turn of other books is decided with those.
     let book = json!({"id": "reach", "name": "The Reach"});
     let made = api.call("POST", "/books", book).await.good();
@@ -280,7 +283,7 @@ async fn slots_of_memory_are_moved_and_given_budgets_and_tried_on_a_turn_first()
     let text = preview["prompt"]["messages"].to_string();
     assert!(!text.contains("heights"), "{text}");
     let slot = |settings: &Value, name: &str| -> Value {
-        let slots = settings["effective"]["slots"].as_array().unwrap().iter();
+        let slots = settings["slots"].as_array().unwrap().iter();
         slots.clone().find(|one| one["slot"] == name).unwrap().clone()
     };
     let before = api.get("/settings").await.good();
@@ -288,16 +291,20 @@ async fn slots_of_memory_are_moved_and_given_budgets_and_tried_on_a_turn_first()
         (&slot(&before, "session")["position"], &slot(&before, "repair")["budget"]),
         (&json!("IN_CHAT"), &Value::Null)
     );
-    let set = json!({"set": {"memory": {"places": {"session": {"position": "BEFORE"}}, "budgets": {"arcs": 33}, "cap": 900}}});
+    let set = json!({
+        "memory.places": {"session": {"position": "BEFORE"}}, "memory.arcs_inject_budget": 33,
+        "memory.inject_cap": 900,
+    });
     let wrote = api.call("PATCH", "/settings", set).await.good();
     let now = &wrote["item"];
     assert_eq!(
         (&slot(now, "session")["position"], &slot(now, "arcs")["budget"]),
         (&json!("BEFORE"), &json!(33))
     );
-    assert_eq!(now["effective"]["memory_cap"], 900);
+    let cap = now["rows"].as_array().unwrap().iter().find(|row| row["name"] == "memory.inject_cap");
+    assert_eq!(cap.unwrap()["value"], 900);
     // One goes back to how the server was started.
-    let back = json!({"set": {"memory": {"budgets": {"arcs": null}}}});
+    let back = json!({"memory.arcs_inject_budget": null});
     let back = api.call("PATCH", "/settings", back).await.good();
     assert_eq!(slot(&back["item"], "arcs")["budget"], 700);
     api.call("POST", "/undo", json!({"undo": back["undo"]})).await.good();
@@ -315,14 +322,11 @@ async fn slots_of_memory_are_moved_and_given_budgets_and_tried_on_a_turn_first()
     assert!(sent["messages"][0]["content"].as_str().unwrap().contains("Wren fears heights."));
     api.call("POST", "/undo", json!({"undo": wrote["undo"]})).await.good();
     assert_eq!(slot(&api.get("/settings").await.good(), "arcs")["budget"], 700);
-    for (memory, detail) in [(
-        json!({"budgets": {"repair": 5}}),
-        "in `set.memory`: `budgets` must name slots that have a budget of their own, found `repair`",
-    )] {
-        let body = json!({"set": {"memory": memory}});
-        assert_eq!(api.call("PATCH", "/settings", body).await.refused(422).1, detail);
-    }
-    let odd = json!({"set": {"memory": {"places": {"nowhere": {}}}}});
+    let detail =
+        "in `memory`: `budgets` must name slots that have a budget of their own, found `repair`";
+    let odd = json!({"memory": {"budgets": {"repair": 5}}});
+    assert_eq!(api.call("POST", path, odd).await.refused(422).1, detail);
+    let odd = json!({"memory.places": {"nowhere": {}}});
     api.call("PATCH", "/settings", odd).await.refused(422);
 }
 

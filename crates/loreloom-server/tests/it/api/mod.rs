@@ -1,6 +1,7 @@
 //! The REST API over real HTTP.
 
 mod books;
+mod chat_state;
 mod chats;
 mod connecting;
 mod document;
