@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::Args;
 use loreloom_ports::{Store, StoreError};
 use loreloom_settings::{Changes, StoreSection};
-use loreloom_store::{SqliteStore, StoreAddress};
+use loreloom_store::{SpillFile, SqliteStore, StoreAddress, private};
 use serde_json::json;
 
 use crate::config::Config;
@@ -74,6 +74,7 @@ impl StoreArguments {
     /// Opens the stories that are there.
     pub(crate) async fn open(&self) -> anyhow::Result<Arc<dyn Store>> {
         let address = self.address()?;
+        self.keep_private(&address);
         match address.open().await {
             // It names the file itself.
             Err(error @ StoreError::Missing { .. }) => Err(error.into()),
@@ -85,10 +86,44 @@ impl StoreArguments {
     pub(crate) async fn open_or_make(&self) -> anyhow::Result<Arc<dyn Store>> {
         let address = self.address()?;
         if let Some(folder) = address.file().and_then(|file| file.parent()) {
-            std::fs::create_dir_all(folder)
+            private::create_folder(folder)
                 .with_context(|| format!("`{}` cannot be made", folder.display()))?;
         }
+        self.keep_private(&address);
         address.open_or_make().await.with_context(|| format!("`{address}` cannot be opened"))
+    }
+
+    /// A place on this machine for turns that the store does not take: beside a file, else in the
+    /// data folder, else among the temporary files.
+    pub(crate) fn spill(&self) -> anyhow::Result<SpillFile> {
+        let address = self.address()?;
+        let own = match address.file() {
+            Some(file) => std::path::absolute(file)?.parent().map(PathBuf::from),
+            None => self.data.clone().or_else(|| default_folder().ok()),
+        };
+        let temporary = std::env::temp_dir().join(format!("loreloom-{}", user()));
+        Ok(SpillFile::new(own.into_iter().chain([temporary]).collect(), &address))
+    }
+
+    /// Takes the permissions of others from the data folder and the file, and says so. The folder
+    /// of a file that `--store` names may have other uses, so it stays.
+    fn keep_private(&self, address: &StoreAddress) {
+        let Some(file) = address.file() else { return };
+        let folder = file.parent().filter(|_| self.store.is_none());
+        let narrowed = folder.map_or(Ok(None), private::narrow).and_then(|folder| {
+            Ok(folder.into_iter().chain(private::narrow_database(file)?).collect::<Vec<_>>())
+        });
+        match narrowed {
+            Ok(narrowed) => {
+                for private::Narrowed { path, before } in narrowed {
+                    tracing::warn!(
+                        "others could read `{}` (permissions {before:o}): now only its owner can",
+                        path.display()
+                    );
+                }
+            }
+            Err(error) => tracing::warn!(%error, "others may be able to read the stories"),
+        }
     }
 
     /// The file stories are in, for what only a file needs. `instead` says what does it for a
@@ -111,6 +146,7 @@ impl StoreArguments {
             "there are no stories in `{}`: it is missing or empty",
             file.display()
         );
+        self.keep_private(&StoreAddress::File(file.clone()));
         Ok(SqliteStore::open(file)?)
     }
 }
@@ -128,4 +164,15 @@ fn default_folder() -> anyhow::Result<PathBuf> {
         .or_else(|| set("APPDATA").map(PathBuf::from))
         .map(|folder| folder.join("loreloom"))
         .context("no data folder is known: say one with `--data FOLDER`")
+}
+
+/// Separates the temporary files of users.
+#[cfg(unix)]
+fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+#[cfg(not(unix))]
+fn user() -> u32 {
+    0
 }

@@ -33,6 +33,7 @@ mod memory_id;
 mod memory_log;
 mod model;
 mod policy;
+mod spill;
 mod store;
 mod store_error;
 mod upstream;
@@ -57,6 +58,7 @@ pub use self::{
     },
     model::{ChatModel, ChatReply, ChatRequest, ModelError},
     policy::Policy,
+    spill::TurnSpill,
     store::{
         ChatRecord, ChatSummary, Node, Reply, Retained, Retention, Store, StoredTurn, StoryStore,
         TurnId, TurnRecord, TurnSummary, WriteId, WriteKind, WriteRecord,

@@ -33,6 +33,7 @@ use crate::{
     turn::{
         Choosing, LorePlacement, RecentPaths, Recogniser, SentLog, TurnQueue, TurnServices, Turns,
     },
+    waiting::WaitingTurns,
 };
 
 /// The server's shared state. Cloning it is cheap.
@@ -103,6 +104,8 @@ pub struct AppParts {
     pub limits: ServerLimits,
     /// Announces what happens to listeners of the host.
     pub notices: Notices,
+    /// Turns that the store did not take.
+    pub waiting: WaitingTurns,
     /// Work that goes on after its request: awaited at shutdown.
     pub tasks: TaskTracker,
     /// Cancelled when the server stops.
@@ -222,6 +225,7 @@ impl App {
             access: Arc::clone(&self.access),
             limits: self.limits,
             notices: self.notices.clone(),
+            waiting: self.turns.waiting.clone(),
             tasks: self.tasks.clone(),
             stopping: self.stopping.clone(),
         }))
@@ -229,6 +233,8 @@ impl App {
 
     /// Reads what the store has and keeps in step with it until the server stops.
     pub async fn open(&self) -> Result<(), LoreServiceError> {
+        // Before stories are read, so that those that waited are recognised too.
+        self.turns.waiting.write_all(&self.turns.waiting_writer()).await;
         self.restore().await?;
         self.lore.prepare().await?;
         self.lore.refresh(self.store.as_ref(), &self.tenant).await?;
@@ -237,6 +243,11 @@ impl App {
         self.features.settled().await;
         let sync = Arc::clone(&self.sync);
         self.tasks.spawn(async move { sync.run().await });
+        let (turns, stopping) = (self.turns.clone(), self.stopping.clone());
+        self.tasks.spawn(async move {
+            let writer = turns.waiting_writer();
+            turns.waiting.watch(writer, &turns.announcements, stopping).await;
+        });
         Ok(())
     }
 
@@ -313,6 +324,7 @@ fn wire_turns(parts: AppParts) -> (Turns, Arc<FeatureSwitch>) {
         choosing,
         noting: parts.noting,
         tasks,
+        waiting: parts.waiting,
         recogniser: Recogniser::default(),
         recent_paths: RecentPaths::default(),
         sent_log: SentLog::default(),

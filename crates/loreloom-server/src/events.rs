@@ -46,6 +46,11 @@ pub(crate) enum Happened {
         /// Why.
         reason: String,
     },
+    /// A turn is not stored, or soon none can be: little space is left.
+    Warning {
+        /// Why.
+        reason: String,
+    },
     /// Something else went wrong beside a generation.
     Trouble {
         /// What.
@@ -95,9 +100,10 @@ impl Happened {
         use notices::Happened as Notice;
         Some(match notice {
             Notice::FailedOpen { reason, .. } => Self::FailOpen { reason: reason.clone() },
-            Notice::WithoutMemory { reason, .. }
-            | Notice::NotStored { reason, .. }
-            | Notice::UpstreamFailed { reason } => Self::Trouble { reason: reason.clone() },
+            Notice::NotStored { reason, .. } => Self::Warning { reason: reason.clone() },
+            Notice::WithoutMemory { reason, .. } | Notice::UpstreamFailed { reason } => {
+                Self::Trouble { reason: reason.clone() }
+            }
             Notice::TurnStored { chat, turn } => {
                 Self::Turn { chat: chat.to_string(), turn: turn.0 }
             }

@@ -65,8 +65,8 @@ enum Refused {
     Scope(Scope),
 }
 
-/// Tells everybody that the server runs.
-const HEALTH: &str = "/health";
+/// Says to everybody that the server runs, and whether it can do its work.
+const HEALTH: [&str; 2] = ["/health", "/ready"];
 /// The header for our own keys; the others may be meant for the model's server.
 const OWN_KEY: &str = "x-loreloom-key";
 const API_KEY: &str = "x-api-key";
@@ -216,7 +216,7 @@ fn refusal(stranger: Stranger) -> Problem {
 
 /// Whether everybody may see what is there: that the server runs, and the page without data.
 fn is_open(path: &str) -> bool {
-    path == HEALTH || assets::is_page(path)
+    HEALTH.contains(&path) || assets::is_page(path)
 }
 
 impl Pass {

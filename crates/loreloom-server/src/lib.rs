@@ -54,6 +54,7 @@ mod turn;
 mod unopened;
 pub mod vault_select;
 mod vaults;
+mod waiting;
 
 pub use self::{
     api::document as api_document,
@@ -87,4 +88,5 @@ pub use self::{
     stored_books::{Contents, Maker, Shelved, StoredBook, StoredBooks, StoredBooksError},
     turn::{Choosing, LorePlacement, TurnQueue},
     vaults::{OpenVault, RegisteredVault, VaultKeeper, VaultRefusal},
+    waiting::WaitingTurns,
 };

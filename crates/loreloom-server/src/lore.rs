@@ -211,6 +211,11 @@ impl Lore {
         Ok(())
     }
 
+    /// The books and rules, if no store has them yet.
+    pub(crate) fn unkept(&self) -> Option<LibrarySource> {
+        (!self.kept.load(Ordering::Relaxed)).then(|| self.source.clone())
+    }
+
     /// The rules.
     pub fn rules(&self) -> &Rules {
         &self.source.rules

@@ -90,8 +90,8 @@ impl Metrics {
     }
 
     /// All figures in the text format of Prometheus; `jobs` are those that wait or run, `queue`
-    /// is how many turns wait.
-    pub(crate) fn text(&self, jobs: &[(&str, usize)], queue: usize) -> String {
+    /// is how many turns wait to be decided, `waiting` how many wait to be stored.
+    pub(crate) fn text(&self, jobs: &[(&str, usize)], queue: usize, waiting: usize) -> String {
         let mut out = String::new();
         let mut one = |name: &str, kind: &str, help: &str, rows: &[(String, u64)]| {
             // Writing into a text does not fail.
@@ -133,6 +133,8 @@ impl Metrics {
         let help = "Requests that went on without lore, by reason.";
         one("fail_open_reasons_total", "counter", help, &reasons);
         one("queue_length", "gauge", "Turns that wait.", &[(String::new(), queue as u64)]);
+        let help = "Turns that the store did not take yet.";
+        one("turns_waiting", "gauge", help, &[(String::new(), waiting as u64)]);
         self.added.write(&mut out, "weaving_seconds", "Time that weaving added.");
         self.queued.write(&mut out, "queue_seconds", "Time that turns waited in the queue.");
         out
@@ -183,7 +185,7 @@ mod tests {
         metrics.weaving_took(Duration::from_micros(300), None);
         metrics.weaving_took(Duration::from_secs(2), Some("queue"));
         metrics.queue_took(Duration::from_millis(40));
-        let text = metrics.text(&[("waiting", 2)], 7);
+        let text = metrics.text(&[("waiting", 2)], 7, 3);
         for line in [
             "loreloom_weaving_seconds_bucket{le=\"0.00025\"} 0",
             "loreloom_weaving_seconds_bucket{le=\"0.0005\"} 1",
@@ -193,6 +195,7 @@ mod tests {
             "loreloom_fail_open_reasons_total{reason=\"queue\"} 1",
             "loreloom_fail_open_reasons_total{reason=\"deadline\"} 0",
             "loreloom_queue_length 7",
+            "loreloom_turns_waiting 3",
             "loreloom_queue_seconds_bucket{le=\"0.05\"} 1",
             "loreloom_queue_seconds_count 1",
             "loreloom_jobs{state=\"waiting\"} 2",

@@ -3,6 +3,8 @@
 //! All of it is escaped text in HTML from the server. It has no script, so lore cannot run any,
 //! and the policy forbids scripts as well.
 
+use std::time::Duration;
+
 use axum::{
     Json,
     extract::State,
@@ -10,7 +12,7 @@ use axum::{
 };
 use http::{
     HeaderValue, StatusCode,
-    header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE},
+    header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE},
 };
 use loreloom_core::{
     ids::EntryId,
@@ -25,9 +27,29 @@ const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 
+/// A store that takes longer to answer fails.
+const READY_WITHIN: Duration = Duration::from_secs(2);
+
 /// Whether the server is up.
 pub(crate) async fn health() -> Json<serde_json::Value> {
     Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
+}
+
+/// Whether the server can do its work: the store answers and no turn waits for it. Anybody may
+/// ask, so it says nothing about stories, files or addresses.
+pub(crate) async fn ready(State(app): State<App>) -> Response {
+    let asked = tokio::time::timeout(READY_WITHIN, app.store.revision(&app.tenant)).await;
+    let store = matches!(asked, Ok(Ok(_)));
+    let (waiting, low) = (app.turns.waiting.count(), app.turns.waiting.is_space_low());
+    let is_ready = store && waiting == 0;
+    let body = json!({
+        "status": if is_ready { "ready" } else { "not_ready" },
+        "store": if store { "ok" } else { "failing" },
+        "turns_waiting": waiting,
+        "disk": if low { "low" } else { "ok" },
+    });
+    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, [(CACHE_CONTROL, "no-store")], Json(body)).into_response()
 }
 
 /// The page's style.

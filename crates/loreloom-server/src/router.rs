@@ -48,6 +48,7 @@ pub(crate) fn routes(app: App) -> Router {
         .route("/last-turn", get(pages::last_turn))
         .route("/style.css", get(pages::style))
         .route("/health", get(pages::health))
+        .route("/ready", get(pages::ready))
         .route("/api/last-turn", get(pages::last_turn_json))
         .route("/metrics", get(api::prometheus))
         .nest(api::ROOT, api::router(&app));

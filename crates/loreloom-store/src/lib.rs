@@ -29,11 +29,13 @@ mod in_memory;
 mod memory_writes;
 #[cfg(feature = "postgres")]
 mod postgres;
+pub mod private;
 mod recent_paths;
 mod recent_states;
 mod retention;
 mod rows;
 mod schema;
+mod spill;
 mod sqlite;
 mod undo;
 
@@ -44,6 +46,7 @@ pub use self::postgres::PostgresStore;
 pub use self::{
     address::StoreAddress,
     in_memory::InMemoryStore,
+    spill::SpillFile,
     sqlite::{Diagnosis, Salvage, SqliteStore},
     undo::counting,
 };

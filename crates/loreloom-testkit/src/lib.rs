@@ -7,6 +7,7 @@ pub mod locomo;
 pub mod memory_suite;
 pub mod model_server;
 pub mod obsidian_server;
+pub mod outage;
 pub mod postgres;
 pub mod store_suite;
 pub mod suites;

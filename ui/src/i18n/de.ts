@@ -17,6 +17,7 @@ export const de: Record<Key, string> = {
   'app.lore':
     '{entries, plural, one {# Eintrag} other {# Einträge}} in {books, plural, one {# Buch} other {# Büchern}}',
   'app.failopen': 'Eine Anfrage ging ohne Lore weiter: {reason}',
+  'app.warning': 'Deine Geschichte ist in Gefahr: {reason}',
 
   'nav.story': 'Geschichte',
   'nav.inspector': 'Inspektor',

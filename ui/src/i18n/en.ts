@@ -16,6 +16,7 @@ export const en = {
   'app.lore':
     '{entries, plural, one {# entry} other {# entries}} in {books, plural, one {# book} other {# books}}',
   'app.failopen': 'A request went on without lore: {reason}',
+  'app.warning': 'Your story is at risk: {reason}',
 
   'nav.story': 'Story',
   'nav.inspector': 'Inspector',

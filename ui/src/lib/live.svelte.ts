@@ -9,6 +9,7 @@ export type Happened =
   | { event: 'chat'; chat: string; version: number }
   | { event: 'turn'; chat: string; turn: number }
   | { event: 'fail_open'; reason: string }
+  | { event: 'warning'; reason: string }
   | { event: 'desk'; revision: number }
   | { event: 'lore'; version: string }
   | { event: 'memory'; write: string }

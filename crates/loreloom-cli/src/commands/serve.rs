@@ -16,7 +16,7 @@ use loreloom_ports::{ChatModel, Embedder, Store};
 use loreloom_server::{
     App, AppParts, Choosing, ConnectionKind as Kind, ConnectionSettings, Connections, Defaults,
     Feature, FeatureChoice, KeptRouting, KeySource, LorePlacement, LoreService, Notices, Routing,
-    ServerLimits, ServerUrl, Started, VaultKeeper, Weaving, serve, stored_settings,
+    ServerLimits, ServerUrl, Started, VaultKeeper, WaitingTurns, Weaving, serve, stored_settings,
     vault_select::AskRules,
 };
 use loreloom_settings::{
@@ -147,8 +147,9 @@ impl Serve {
             let connections = self.routed(start, &opened, for_all)?;
             let limits = config::server_limits(&settings.server.limits);
             let app = Self::app(start, &started, connections, (store, stacks));
-            let app =
-                App::new(AppParts { access: Arc::new(access), limits, choosing, noting, ..app });
+            let waiting = WaitingTurns::with_spill(Arc::new(place.spill()?));
+            let access = Arc::new(access);
+            let app = App::new(AppParts { access, limits, choosing, noting, waiting, ..app });
             keeper.begin(&app).await?;
             app.lore.keep_vaults(Arc::clone(&keeper) as Arc<dyn VaultKeeper>);
             if let (Some(memory), Some(extractor)) = (&app.memory, extractor) {
@@ -399,6 +400,7 @@ pub(super) fn parts(
         access: Arc::default(),
         limits: ServerLimits::default(),
         notices: Notices::default(),
+        waiting: WaitingTurns::default(),
         tasks: TaskTracker::new(),
         stopping: CancellationToken::new(),
     }

@@ -21,6 +21,7 @@ mod keys;
 mod living;
 mod lore_tests;
 mod memory;
+mod outages;
 mod own_connections;
 mod reading;
 mod run;

@@ -54,7 +54,8 @@ pub(crate) async fn prometheus(
     let count = |state: JobState| jobs.iter().filter(|job| job.state == state).count();
     let jobs: Vec<(&str, usize)> =
         states.into_iter().map(|state| (state.as_str(), count(state))).collect();
-    let text = app.figures.metrics.text(&jobs, app.settings.now().weaving.queue.length());
+    let queue = app.settings.now().weaving.queue.length();
+    let text = app.figures.metrics.text(&jobs, queue, app.turns.waiting.count());
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
 }
 

@@ -185,7 +185,7 @@ async fn weave(
     let placed = PlacedTurn::new(turn, &live.weaving.placement, prompt, layout);
     let mut view = WovenView::of(&app, &placed);
     if !body.dry_run {
-        let stored = turn::commit(&app.turns, placed, &[]).await?;
+        let stored = turn::commit(&app.turns, placed).await?;
         view.turn = Some(stored.turn);
         view.undo = Some(undoing::of_chat(&view.chat, stored.version));
     }

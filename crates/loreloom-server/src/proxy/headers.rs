@@ -61,6 +61,13 @@ fn remove_beginning(headers: &mut HeaderMap, prefix: &str) {
     }
 }
 
+/// Adds a warning to those that are there.
+pub(crate) fn warn(headers: &mut HeaderMap, warning: &str) {
+    let before = headers.get(WARNING).and_then(|before| before.to_str().ok());
+    let all = before.map_or_else(|| warning.to_owned(), |before| format!("{before}; {warning}"));
+    tell(headers, WARNING, &all);
+}
+
 /// Adds a header if its value can be one.
 pub(crate) fn tell(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     let safe: String = value.chars().filter(|letter| !letter.is_control()).collect();

@@ -42,6 +42,35 @@ impl StreamFraming {
         }
     }
 
+    /// The last bytes of a stream, `end`, with a warning that front ends skip: a comment, or a
+    /// field that they do not know.
+    pub(crate) fn warned(self, warning: &str, end: Bytes) -> Bytes {
+        let plain: String = warning.chars().filter(|letter| !letter.is_control()).collect();
+        match self {
+            Self::None => end,
+            // Without a blank line: an event may have begun.
+            Self::Events | Self::TypedEvents => {
+                let mut warned =
+                    BytesMut::from(format!(": loreloom-warning: {plain}\n").as_bytes());
+                warned.extend_from_slice(&end);
+                warned.freeze()
+            }
+            Self::Lines => {
+                let field = json!(plain);
+                let rest = end.strip_prefix(b"{").filter(|rest| rest.starts_with(b"\""));
+                let last: &[u8] = b"\"message\":{\"role\":\"assistant\",\"content\":\"\"},\
+                    \"response\":\"\",\"done\":true}\n";
+                let mut warned =
+                    BytesMut::from(format!("{{\"loreloom_warning\":{field},").as_bytes());
+                warned.extend_from_slice(rest.unwrap_or(last));
+                if rest.is_none() {
+                    warned.extend_from_slice(&end);
+                }
+                warned.freeze()
+            }
+        }
+    }
+
     /// The event that says that the reply is incomplete.
     fn cut_off(self, error: &UpstreamError) -> Bytes {
         let message = error.to_string();
@@ -144,6 +173,16 @@ mod tests {
     }
 
     const EVENTS: &[u8] = b"data: {\"a\":\"\xe6\x97\xa5\"}\r\n\r\n: x\n\ndata: [DONE]\n\nrest";
+
+    #[test]
+    fn a_warning_is_a_field_of_the_last_line_that_front_ends_do_not_know() {
+        let end = Bytes::from("{\"done\":true}\n");
+        let warned = StreamFraming::Lines.warned("a \"b\"\n", end);
+        assert_eq!(warned, "{\"loreloom_warning\":\"a \\\"b\\\"\",\"done\":true}\n");
+        let alone = StreamFraming::Lines.warned("a", Bytes::new());
+        let alone: serde_json::Value = serde_json::from_slice(&alone).unwrap();
+        assert_eq!((&alone["loreloom_warning"], &alone["done"]), (&json!("a"), &json!(true)));
+    }
 
     #[tokio::test]
     async fn a_whole_stream_arrives_byte_for_byte_however_it_is_split() {

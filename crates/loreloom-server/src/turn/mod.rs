@@ -57,8 +57,9 @@ use crate::{
     figures::Figures,
     lore_service::LoreService,
     notices::Happened,
-    proxy::{ProxyRequest, pass, respond},
+    proxy::{ProxyRequest, headers, pass, respond},
     runtime_settings::RuntimeSettings,
+    waiting::{WaitingTurns, WaitingWriter},
 };
 
 /// The services that a turn uses. Cloning it is cheap.
@@ -82,6 +83,8 @@ pub(crate) struct TurnServices {
     pub(crate) noting: Option<Arc<dyn ChatModel>>,
     /// Work that goes on after its request.
     pub(crate) tasks: TaskTracker,
+    /// Turns that the store did not take.
+    pub(crate) waiting: WaitingTurns,
     pub(crate) recogniser: Recogniser,
     pub(crate) recent_paths: RecentPaths,
     pub(crate) sent_log: SentLog,
@@ -90,6 +93,11 @@ pub(crate) struct TurnServices {
 impl Turns {
     pub(crate) fn new(services: TurnServices) -> Self {
         Self(Arc::new(services))
+    }
+
+    /// What writes turns that waited.
+    pub(crate) fn waiting_writer(&self) -> WaitingWriter<'_> {
+        WaitingWriter { store: self.store.as_ref(), memory: self.memory.as_deref() }
     }
 }
 
@@ -134,7 +142,7 @@ pub(crate) async fn run(turns: &Turns, request: ProxyRequest) -> Response {
         Err(error) => return fail_open(turns, request, &error).await,
     };
 
-    let (path, headers) = (request.path().to_owned(), send::response_headers(&prepared));
+    let (path, known) = (request.path().to_owned(), send::response_headers(turns, &prepared));
     let PreparedRequest { body, connection, turn, .. } = prepared;
     let asked = Instant::now();
     let reply = send::send(turns, request, body, &connection).await;
@@ -149,14 +157,19 @@ pub(crate) async fn run(turns: &Turns, request: ProxyRequest) -> Response {
                     remember::remember(&own, stored).await;
                 }
             });
-            tee::tee(turns, connection.upstream.as_ref(), &path, reply, copying)
+            tee::tee(turns, connection.upstream.as_ref(), &path, reply, copying).await
         }
         (turn, reply) => {
             store::unanswered(turns, turn.as_deref());
             respond(&turns.announcements, &path, reply)
         }
     };
-    response.headers_mut().extend(headers);
+    // A warning of this turn comes after those that were there before.
+    let own = response.headers_mut().remove(headers::WARNING);
+    response.headers_mut().extend(known);
+    if let Some(own) = own.as_ref().and_then(|own| own.to_str().ok()) {
+        headers::warn(response.headers_mut(), own);
+    }
     response
 }
 
@@ -168,5 +181,12 @@ async fn fail_open(turns: &Turns, request: ProxyRequest, error: &TurnError) -> R
     }
     let path = request.path().to_owned();
     turns.announcements.notice(Happened::FailedOpen { path, reason: reason.clone() });
-    pass(&turns.announcements, request.without_own_field(), Some(&reason)).await
+    let warning = match error {
+        // It may be no turn at all.
+        TurnError::Unreadable(_) => reason,
+        TurnError::Store(_) | TurnError::Queued(_) | TurnError::Late(_) | TurnError::Panicked => {
+            format!("{reason}; this turn is not stored")
+        }
+    };
+    pass(&turns.announcements, request.without_own_field(), Some(&warning)).await
 }

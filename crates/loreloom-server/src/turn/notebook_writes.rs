@@ -38,16 +38,27 @@ pub(crate) async fn note(
     }
 }
 
+/// The turn that holds the notes of a reply, if replies have notes.
+pub(super) fn notes_record(turns: &Turns, path: &Path, notes: String) -> Option<TurnRecord> {
+    let lore = turns.lore.current();
+    let rules = lore.rules().notebooks.model.as_ref()?;
+    (rules.mode == NotebookMode::Tag).then(|| record(turns, path, notes, rules.most))
+}
+
+fn record(turns: &Turns, path: &Path, notes: String, most: u32) -> TurnRecord {
+    let noted = Some(Noted { notes, most });
+    let notebooks = NotebooksDelta { noted, ..NotebooksDelta::default() };
+    let delta = StateDelta { notebooks, ..StateDelta::default() };
+    TurnRecord::edit(path, delta, turns.clock.now())
+}
+
 async fn keep_notes(
     turns: &Turns,
     path: &Path,
     notes: String,
     most: u32,
 ) -> Result<(), StoreError> {
-    let noted = Some(Noted { notes, most });
-    let notebooks = NotebooksDelta { noted, ..NotebooksDelta::default() };
-    let delta = StateDelta { notebooks, ..StateDelta::default() };
-    let edit = TurnRecord::edit(path, delta, turns.clock.now());
+    let edit = record(turns, path, notes, most);
     turns.store.commit_turn(&turns.tenant, path, &edit, None).await.map(drop)
 }
 

@@ -42,8 +42,11 @@ fn hold_key(turns: &Turns, connection: &Connection, headers: &HeaderMap) {
 }
 
 /// What the front end learns about its request.
-pub(super) fn response_headers(prepared: &PreparedRequest) -> HeaderMap {
+pub(super) fn response_headers(turns: &Turns, prepared: &PreparedRequest) -> HeaderMap {
     let mut found = HeaderMap::new();
+    if let Some(warning) = turns.waiting.warning(&turns.tenant) {
+        headers::warn(&mut found, &warning);
+    }
     if let Some(placed) = &prepared.turn {
         let turn = &placed.turn;
         found.insert(headers::WOVEN, placed.plan.texts().into());
@@ -54,12 +57,12 @@ pub(super) fn response_headers(prepared: &PreparedRequest) -> HeaderMap {
                 found.insert(headers::LEFT_OUT, room.left_out.len().into());
             }
             if let Some(warning) = words::too_long(room) {
-                headers::tell(&mut found, headers::WARNING, &warning);
+                headers::warn(&mut found, &warning);
             }
         }
     }
     if let Some(complaint) = &prepared.complaint {
-        headers::tell(&mut found, headers::WARNING, complaint);
+        headers::warn(&mut found, complaint);
     }
     found
 }

@@ -23,7 +23,7 @@ use super::Turns;
 use super::{
     decide::DecidedTurn,
     echoed_markers::EchoedMarkers,
-    notebook_writes::note,
+    notebook_writes::{note, notes_record},
     place::{AppliedTurn, PlacedTurn},
     prompt_cache::measure,
     recall,
@@ -32,7 +32,13 @@ use super::{
     story::TurnStory,
     tee::{Copied, EndedReply},
 };
-use crate::{events, notices::Happened, timings::Timing};
+use crate::{
+    events,
+    lore::Lore,
+    notices::Happened,
+    timings::Timing,
+    waiting::{Fate, TurnPart, WaitingReply, WaitingTurn, is_outage},
+};
 
 /// How long a turn waits for the end of a reply that has begun. A reply that ends by then, such
 /// as one that is not streamed, is stored in one write with its turn. The turn of a longer reply
@@ -58,16 +64,30 @@ pub(crate) struct ReplyMessage {
     notes: Option<String>,
 }
 
-/// A stored turn that waits for its reply.
-pub(crate) struct StoredTurnWaiting {
+/// A turn with everything that is stored of it.
+struct DraftedTurn {
+    record: TurnRecord,
+    track: Track,
+    who: Who,
+    lore: Arc<Lore>,
+}
+
+/// What the store has of a turn.
+pub(crate) struct StoredDraft {
     /// The turn.
     pub(crate) turn: TurnId,
     /// The version of the chat with the turn.
     pub(crate) version: u64,
-    track: Track,
-    who: Who,
     /// The write of the reply, if it was stored with the turn.
     answered: Option<WriteId>,
+}
+
+/// Why a turn or its reply is not stored.
+enum Unstored {
+    /// The store fails, or earlier turns of the chat wait.
+    Later(String),
+    /// The store refuses it.
+    Never(StoreError),
 }
 
 /// Stores a turn once the first chunk of its reply has passed, and the reply when it has ended.
@@ -85,20 +105,14 @@ pub(super) async fn store(
         char: input.speaker.as_ref().map(|one| one.name.clone()).unwrap_or_default(),
     };
     if input.dry_run {
-        let ended = copied.end.await.ok()?;
-        if let Some(reply) = ended.reply {
+        if let Some(reply) = copied.end.await.ok().and_then(|ended| ended.reply) {
             replied.messages(turns, &reply);
         }
+        copied.stored.say(None);
         return None;
     }
     let _passed = copied.first_chunk.await;
     let chat = story.path.chat().clone();
-    let not_stored = |what: &str, error: &StoreError| {
-        tracing::error!(%error, "{what} was not stored");
-        turns
-            .announcements
-            .notice(Happened::NotStored { chat: chat.clone(), reason: error.to_string() });
-    };
     let read = |ended: EndedReply| {
         let Some(reply) = ended.reply else {
             // Sent again, the request asks for the first reply and not for another version.
@@ -113,20 +127,110 @@ pub(super) async fn store(
         Err(_later) => None,
     };
     let messages = soon.as_ref().and_then(Option::as_ref).map_or(&[][..], |(all, _)| all);
-    let waiting = match commit(turns, *placed, messages).await {
-        Ok(waiting) => waiting,
-        Err(error) => {
-            not_stored("the turn", &error);
-            return None;
+    let draft = draft(turns, *placed).await;
+    let stored = commit_in_order(turns, &draft, messages).await;
+    let reply = match soon {
+        Some(reply) => reply,
+        None => copied.end.await.ok().and_then(read),
+    };
+    if let (Some((_, timing)), Ok(stored)) = (&reply, &stored) {
+        turns.figures.timings.note(&turns.tenant, &chat, stored.turn, *timing);
+    }
+    let messages = reply.map(|(messages, _)| messages).unwrap_or_default();
+    match finish(turns, draft, stored, messages).await {
+        Ok(stored) => {
+            copied.stored.say(None);
+            stored
         }
+        Err(warning) => {
+            tracing::error!(%chat, "{warning}");
+            turns.announcements.notice(Happened::NotStored { chat, reason: warning.clone() });
+            copied.stored.say(Some(warning));
+            None
+        }
+    }
+}
+
+/// Stores a turn, unless earlier turns of its chat wait: they come first.
+async fn commit_in_order(
+    turns: &Turns,
+    draft: &DraftedTurn,
+    messages: &[ReplyMessage],
+) -> Result<StoredDraft, Unstored> {
+    if turns.waiting.has(&turns.tenant, draft.track.path.chat()) {
+        return Err(Unstored::Later("earlier turns of the chat wait".to_owned()));
+    }
+    commit_draft(turns, draft, messages).await.map_err(Unstored::of)
+}
+
+impl Unstored {
+    fn of(error: StoreError) -> Self {
+        if is_outage(&error) { Self::Later(in_full(&error)) } else { Self::Never(error) }
+    }
+}
+
+/// An error with its causes.
+fn in_full(error: &StoreError) -> String {
+    let causes = std::iter::successors(std::error::Error::source(error), |one| one.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+/// Stores the replies of a stored turn, or lets what is missing wait. `Err` has the warning for
+/// the front end, if something is not stored by now.
+async fn finish(
+    turns: &Turns,
+    draft: DraftedTurn,
+    stored: Result<StoredDraft, Unstored>,
+    messages: Vec<ReplyMessage>,
+) -> Result<Option<StoredReply>, String> {
+    let messages: Vec<ReplyMessage> = messages.into_iter().filter(says_something).collect();
+    let (part, reason) = match stored {
+        Ok(stored) => match commit_replies(turns, &draft, &stored, &messages).await {
+            Ok(()) => return Ok(remembered(turns, draft, &messages, Some(stored.turn))),
+            Err(error) => (TurnPart::Stored(stored.turn), Unstored::of(error)),
+        },
+        Err(reason) => (TurnPart::Unstored(Box::new(draft.record.clone())), reason),
     };
-    let (messages, timing) = match soon {
-        Some(reply) => reply?,
-        None => copied.end.await.ok().and_then(read)?,
+    let reason = match reason {
+        Unstored::Later(reason) => reason,
+        Unstored::Never(error) => return Err(format!("this turn is not stored: {error}")),
     };
-    turns.figures.timings.note(&turns.tenant, &chat, waiting.turn, timing);
-    let stored = commit_replies(turns, waiting, messages).await;
-    stored.inspect_err(|error| not_stored("the reply", error)).ok().flatten()
+    let waiting = waiting_turn(turns, &draft, part, &messages);
+    let fate = turns.waiting.put(waiting, &turns.announcements, &turns.waiting_writer()).await;
+    // The next turn of the chat goes on from here, stored or not.
+    let _memory_has_it = remembered(turns, draft, &messages, None);
+    let until = match fate {
+        Fate::Stored => return Ok(None),
+        Fate::OnDisk => "it waits in a file of this machine",
+        Fate::InMemory => "it waits in the memory of this server",
+    };
+    Err(format!("this turn is not stored yet ({reason}); {until} until the store works again"))
+}
+
+/// What the store must still get.
+fn waiting_turn(
+    turns: &Turns,
+    draft: &DraftedTurn,
+    turn: TurnPart,
+    messages: &[ReplyMessage],
+) -> WaitingTurn {
+    let path = &draft.track.path;
+    let reply = |message: &ReplyMessage| {
+        let (path, node) = answered(path, message);
+        let notes = message.notes.as_ref();
+        let notes = notes.and_then(|notes| notes_record(turns, &path, notes.clone()));
+        WaitingReply { node, notes: notes.map(Box::new) }
+    };
+    WaitingTurn {
+        tenant: turns.tenant.clone(),
+        title: title(path),
+        path: Arc::clone(path),
+        turn,
+        replies: messages.iter().map(reply).collect(),
+        who: draft.who.clone(),
+        ended: turns.clock.now(),
+        library: draft.lore.unkept().map(Arc::new),
+    }
 }
 
 /// Tells the recogniser that a request has no reply: the next one like it asks for the first.
@@ -173,13 +277,14 @@ impl Replied {
     }
 }
 
-/// Stores a turn with the prompt it was sent with, and in the same write its reply if there is
-/// one.
-pub(crate) async fn commit(
-    turns: &Turns,
-    placed: PlacedTurn,
-    messages: &[ReplyMessage],
-) -> Result<StoredTurnWaiting, StoreError> {
+/// Stores a turn with the prompt it was sent with.
+pub(crate) async fn commit(turns: &Turns, placed: PlacedTurn) -> Result<StoredDraft, StoreError> {
+    let draft = draft(turns, placed).await;
+    commit_draft(turns, &draft, &[]).await
+}
+
+/// Everything that is stored of a turn.
+async fn draft(turns: &Turns, placed: PlacedTurn) -> DraftedTurn {
     let now = turns.clock.now();
     let AppliedTurn { turn, sent, seams, already, moving } = placed.apply();
     let DecidedTurn { story, input, lore, transcript, decision, line } = *turn;
@@ -189,10 +294,15 @@ pub(crate) async fn commit(
     let Decision { injections, mut delta, mut report, .. } = decision;
     let context = stated.after(&state.context);
     delta.context = (context != state.context).then_some(context);
-    report.cache = measure(turns, path.chat(), &line, &sent, &moving).await?;
+    report.cache = match measure(turns, path.chat(), &line, &sent, &moving).await {
+        Ok(measured) => measured,
+        Err(error) => {
+            tracing::warn!(%error, "the use of the prompt cache is not known");
+            None
+        }
+    };
     report.spans = sent.spans;
     report.warnings.extend(already.into_iter().map(|source| Warning::AlreadyThere { source }));
-    lore.keep(turns.store.as_ref(), &turns.tenant).await?;
     let record = TurnRecord {
         chat: path.chat().clone(),
         at: path.prefix(),
@@ -206,11 +316,23 @@ pub(crate) async fn commit(
         created: now,
         input: Some(Box::new(TurnInput { seams, ..input })),
     };
-    let reply = only_reply(&path, messages);
-    let (stored, answered) = match write(turns, &path, &record, reply.as_ref()).await {
+    DraftedTurn { record, track: Track { path, transcript }, who, lore }
+}
+
+/// Stores a turn, and in the same write its reply if there is one.
+async fn commit_draft(
+    turns: &Turns,
+    draft: &DraftedTurn,
+    messages: &[ReplyMessage],
+) -> Result<StoredDraft, StoreError> {
+    let (path, record) = (&draft.track.path, &draft.record);
+    draft.lore.keep(turns.store.as_ref(), &turns.tenant).await?;
+    let reply = only_reply(path, messages);
+    let (stored, answered) = match write(turns, path, record, reply.as_ref()).await {
         Err(StoreError::NoChat { .. }) => {
-            turns.store.open_chat(&turns.tenant, path.chat(), &title(&path), now).await?;
-            write(turns, &path, &record, reply.as_ref()).await?
+            let (chat, now) = (path.chat(), record.created);
+            turns.store.open_chat(&turns.tenant, chat, &title(path), now).await?;
+            write(turns, path, record, reply.as_ref()).await?
         }
         written => written?,
     };
@@ -218,8 +340,7 @@ pub(crate) async fn commit(
     turns.figures.metrics.turn(&record.report.budgets, &record.report.verdicts);
     let version = stored.write.0;
     chat_changed(turns, path.chat(), version);
-    let track = Track { path, transcript };
-    Ok(StoredTurnWaiting { turn: stored.id, version, track, who, answered })
+    Ok(StoredDraft { turn: stored.id, version, answered })
 }
 
 fn chat_changed(turns: &Turns, chat: &ChatId, version: u64) {
@@ -242,25 +363,17 @@ async fn write(
     Ok((stored, Some(write)))
 }
 
-/// Stores the messages of a reply, each as a version of the next message. Returns the story with
-/// the first of them, which is the one that front ends show.
+/// Stores the messages of a reply, each as a version of the next message.
 async fn commit_replies(
     turns: &Turns,
-    waiting: StoredTurnWaiting,
-    messages: Vec<ReplyMessage>,
-) -> Result<Option<StoredReply>, StoreError> {
-    let StoredTurnWaiting { turn, track, who, mut answered, .. } = waiting;
-    let Track { path, transcript } = track;
-    let mut first = None;
-    let messages: Vec<ReplyMessage> = messages.into_iter().filter(says_something).collect();
-    // A long story is copied only if there are several messages.
-    let copies = std::iter::repeat_n(path, messages.len());
-    for (path, ReplyMessage { answer, notes }) in copies.zip(messages) {
-        let Answer { message, replaces } = answer;
-        let mut path = if replaces { without_last(&path) } else { Arc::unwrap_or_clone(path) };
-        let parent = path.prefix();
-        let node = node(parent, path.push(message).clone());
-        let write = if let Some(write) = answered.take() {
+    draft: &DraftedTurn,
+    stored: &StoredDraft,
+    messages: &[ReplyMessage],
+) -> Result<(), StoreError> {
+    let (turn, mut written) = (stored.turn, stored.answered);
+    for message in messages {
+        let (path, node) = answered(&draft.track.path, message);
+        let write = if let Some(write) = written.take() {
             write
         } else {
             let reply = Reply { turn, node, created: turns.clock.now() };
@@ -268,17 +381,39 @@ async fn commit_replies(
         };
         chat_changed(turns, path.chat(), write.0);
         turns.figures.metrics.reply();
-        note(turns, &path, notes).await?;
-        first.get_or_insert(path);
+        note(turns, &path, message.notes.clone()).await?;
     }
-    let Some(path) = first else { return Ok(None) };
-    turns.announcements.notice(Happened::ReplyStored { chat: path.chat().clone(), turn });
-    let mut track = Track { path: Arc::new(path), transcript };
+    Ok(())
+}
+
+/// The story with the first of the messages, which is the one that front ends show. The next turn
+/// of the chat goes on from there.
+fn remembered(
+    turns: &Turns,
+    draft: DraftedTurn,
+    messages: &[ReplyMessage],
+    stored: Option<TurnId>,
+) -> Option<StoredReply> {
+    let DraftedTurn { track, who, .. } = draft;
+    let (path, _) = answered(&track.path, messages.first()?);
+    if let Some(turn) = stored {
+        turns.announcements.notice(Happened::ReplyStored { chat: path.chat().clone(), turn });
+    }
+    let mut track = Track { path: Arc::new(path), ..track };
     // The reply is not transcribed yet, nor is a message that it continues.
     track.transcript.retell(&track.path, track.path.items().len().saturating_sub(1));
     let track = Arc::new(track);
     turns.recent_paths.put(Arc::clone(&track), turns.clock.now());
-    Ok(Some(StoredReply { track, who }))
+    Some(StoredReply { track, who })
+}
+
+/// The story with a message of a reply, and the node of that message.
+fn answered(path: &Arc<Path>, message: &ReplyMessage) -> (Path, Node) {
+    let Answer { message, replaces } = &message.answer;
+    let mut path = if *replaces { without_last(path) } else { Path::clone(path) };
+    let parent = path.prefix();
+    let node = node(parent, path.push(message.clone()).clone());
+    (path, node)
 }
 
 /// The title of a chat that nobody has named: how it begins.

@@ -30,7 +30,7 @@ use loreloom_memory::{
 use loreloom_ports::{ChatModel, Clock, Embedder, Node, Store, StoryStore, Upstream};
 use loreloom_server::{
     Access, App, AppParts, Choosing, Connection, ConnectionKind, Connections, Defaults,
-    LoreService, Notices, Prices, ServerLimits, Weaving, serve,
+    LoreService, Notices, Prices, ServerLimits, WaitingTurns, Weaving, serve,
 };
 use loreloom_settings::{Settings, StartSettings};
 use loreloom_store::InMemoryStore;
@@ -100,6 +100,8 @@ pub(crate) struct Setup {
     pub(crate) notes_model: Option<(&'static str, ModelProfile)>,
     /// When it is.
     pub(crate) clock: Arc<dyn Clock>,
+    /// Turns that the store did not take.
+    pub(crate) waiting: WaitingTurns,
 }
 
 impl Default for Setup {
@@ -123,6 +125,7 @@ impl Default for Setup {
             options: Options::default(),
             notes_model: None,
             clock: Arc::new(Still(Timestamp(1_000))),
+            waiting: WaitingTurns::default(),
         }
     }
 }
@@ -150,7 +153,7 @@ impl Loreloom {
         let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
         let Setup { rules, counter, weaving, store, memory, options, notes_model, .. } = setup;
         let Setup { connections, access, limits, choosing, noting, lore, contexts, .. } = setup;
-        let Setup { embedder, clock, prices, .. } = setup;
+        let Setup { embedder, clock, prices, waiting, .. } = setup;
         let mut own = Settings::default();
         own.memory.settings.clone_from(&options.settings);
         let stacks = Box::pin(stacks(lore.unwrap_or_else(book), rules, embedder)).await;
@@ -181,6 +184,7 @@ impl Loreloom {
             access: Arc::new(access),
             limits,
             notices: Notices::default(),
+            waiting,
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
         });

@@ -71,6 +71,7 @@ async fn where_a_key_is_needed_nothing_is_told_without_one_and_each_key_has_its_
     let post = Some(&question);
     for (path, headers, body, status) in [
         ("/health", &[] as &[(&str, &str)], None, 200),
+        ("/ready", &[], None, 200),
         ("/", &[], None, 200),
         ("/c/demo", &[], None, 200),
         ("/api/v1/chats", &[], None, 401),

@@ -12,7 +12,7 @@ use super::{
     SqliteStore, connect,
     diagnosis::{examine, open_to_read},
 };
-use crate::errors::DatabaseResult as _;
+use crate::{errors::DatabaseResult as _, private};
 
 const COPYING: &str = "copying the database";
 
@@ -62,6 +62,7 @@ pub(super) fn refuse_to_overwrite(to: &Path) -> Result<(), StoreError> {
 fn copy(source: &Connection, to: &Path) -> Result<(), StoreError> {
     refuse_to_overwrite(to)?;
     let partial = PartialFile::beside(to);
+    private::create_database(partial.path()).map_err(failed)?;
     let mut target = Connection::open(partial.path()).doing(COPYING)?;
     {
         let backup = Backup::new(source, &mut target).doing(COPYING)?;

@@ -6,7 +6,7 @@ use loreloom_ports::StoreError;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, config::DbConfig};
 
 use super::{checkpoint::PAGES_AT_MOST, statement::failed};
-use crate::{errors::DatabaseResult as _, schema};
+use crate::{errors::DatabaseResult as _, private, schema};
 
 const SCHEMA: &str = include_str!("../../schema/sqlite.sql");
 
@@ -34,7 +34,13 @@ pub(super) enum DatabaseLocation {
 /// Opens a connection. Only the first one of a process needs to [`prepare`] the database.
 pub(super) fn connect(location: &DatabaseLocation) -> Result<Connection, StoreError> {
     let connection = match location {
-        DatabaseLocation::File(path) => Connection::open(path),
+        DatabaseLocation::File(path) => {
+            private::create_database(path).map_err(|error| StoreError::Database {
+                doing: "opening the database",
+                source: error.into(),
+            })?;
+            Connection::open(path)
+        }
         DatabaseLocation::Memory => Connection::open_in_memory(),
     };
     let connection = connection.doing("opening the database")?;

@@ -12,6 +12,7 @@ use clap::{Parser, ValueEnum};
 use loreloom_core::ids::ChatId;
 use loreloom_testkit::{
     faults::Trouble,
+    outage::{self, Outage},
     postgres::Cluster,
     store_suite::{
         Failure, Opener,
@@ -29,6 +30,13 @@ struct Arguments {
     /// What it commits to.
     #[arg(long, value_enum, default_value_t = Kind::Sqlite)]
     store: Kind,
+    /// Instead of killing the process, let its store fail while the real server streams: a disk
+    /// that is full, or a database server that is killed.
+    #[arg(long)]
+    outage: bool,
+    /// The server program for `--outage` [default: `loreloom` beside this program].
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
     /// Makes other moments to kill it at.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -66,6 +74,9 @@ async fn main() -> Result<(), Failure> {
         let store = arguments.store.opener(place).open().await?;
         return crash::tell(store.as_ref(), &ChatId::from(chat.as_str()), stdout()).await;
     }
+    if arguments.outage {
+        return outages(&arguments);
+    }
     let tally = match arguments.store {
         Kind::Sqlite => {
             for trouble in [Trouble::Passing, Trouble::Lasting] {
@@ -87,6 +98,31 @@ async fn main() -> Result<(), Failure> {
     writeln!(stdout(), "slowest opening after a kill: {} ms", tally.slowest.as_millis())?;
     writeln!(stdout(), "{tally}")?;
     if tally.lost > 0 { Err("acknowledged commits were lost".into()) } else { Ok(()) }
+}
+
+/// Lets the store of the real server fail while it streams.
+fn outages(arguments: &Arguments) -> Result<(), Failure> {
+    let beside = std::env::current_exe()?.with_file_name("loreloom");
+    let program = arguments.program.as_ref().unwrap_or(&beside);
+    let cluster;
+    let outages = match arguments.store {
+        // The smaller limit leaves no room for the spill either.
+        Kind::Sqlite => vec![Outage::FullDisk(1 << 16), Outage::FullDisk(1)],
+        Kind::Postgres => match Cluster::start()? {
+            Some(started) => {
+                cluster = started;
+                vec![Outage::Killed(&cluster)]
+            }
+            None => return Ok(()),
+        },
+    };
+    let mut harm = 0;
+    for outage in outages {
+        let tally = outage::run(program, outage, arguments.cycles)?;
+        writeln!(stdout(), "{outage}: {tally}")?;
+        harm += tally.silent + tally.doubled + tally.unnoticed;
+    }
+    if harm > 0 { Err("an outage did harm that nobody was warned of".into()) } else { Ok(()) }
 }
 
 async fn parent(
