@@ -1312,6 +1312,11 @@ export interface components {
             reason: string;
         } | {
             /** @enum {string} */
+            event: "warning";
+            /** @description Why. */
+            reason: string;
+        } | {
+            /** @enum {string} */
             event: "trouble";
             /** @description What. */
             reason: string;
