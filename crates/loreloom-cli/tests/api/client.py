@@ -71,7 +71,9 @@ def writes():
     memory = {"owner": {"chat": "made"}, "content": "The ferry is late."}
     call("post_memory_records", body=memory)
     call("post_chats_chat_memory_search", chat="story", body={"text": "ferry"})
-    call("patch_settings", body={"set": {"user": "Wren"}})
+    call("patch_settings", body={"story.user": "Wren"})
+    call("patch_chats_chat_notebooks", chat="made", body={"author": "The ferry sank."})
+    call("patch_chats_chat_scene", chat="made", body={"fields": {"era": "old"}})
     call("put_connections_name", (201,), name="spare", body={"kind": "offline"})
     call("post_connections_test", body={"connection": "spare"})
     call("delete_connections_name", name="spare")
@@ -112,4 +114,4 @@ def reads(known):
 
 
 known = writes()
-print(f"generated client: {reads(known)} reads and 22 writes")
+print(f"generated client: {reads(known)} reads, 20 writes and 4 questions")
