@@ -3206,7 +3206,7 @@ export interface components {
             /** @description The words of a choice. */
             choices?: string[];
             /** @description Our default. */
-            default: Record<string, never>;
+            default: unknown;
             /** @description What other programs call it. */
             elsewhere: components["schemas"]["NameElsewhere"][];
             /** @description What it does. */
@@ -3245,7 +3245,7 @@ export interface components {
             /** @description What a number counts; empty for none. */
             unit: string;
             /** @description What works now. An address has no password. */
-            value: Record<string, never>;
+            value: unknown;
         };
         /** @description A chat that could not be run. */
         Skipped: {

@@ -60,14 +60,12 @@ struct SettingRow {
     /// Whether it may be `"none"`.
     optional: bool,
     /// Our default.
-    #[schema(value_type = Object)]
     default: Value,
     /// Its values in other profiles, by their names.
     #[schema(value_type = Object)]
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     profiles: BTreeMap<&'static str, Value>,
     /// What works now. An address has no password.
-    #[schema(value_type = Object)]
     value: Value,
     /// Where the value comes from: `default`, `profile`, `file`, `flag` or `stored`.
     #[schema(value_type = String)]
