@@ -32,7 +32,7 @@ test('what is typed is what is sent, and comes back the same', () => {
     [{ kind: 'data' }, 'order', 'order'],
   ];
   for (const [more, value, text] of cases) {
-    const one = row('a.b', { ...more, value: value as SettingRow['value'] });
+    const one = row('a.b', { ...more, value: value });
     expect(typed(one)).toBe(text);
     expect(parsed(one, text)).toEqual(value);
   }
@@ -42,7 +42,7 @@ test('what is typed is what is sent, and comes back the same', () => {
 test('only stored settings are reset', () => {
   const settings = {
     rows: [
-      row('lore.wrap', { source: 'stored', value: 'lb' as unknown as SettingRow['value'] }),
+      row('lore.wrap', { source: 'stored', value: 'lb' }),
       row('lore.dialect', { source: 'file' }),
       row('story.user', { source: 'stored' }),
     ],
