@@ -268,7 +268,7 @@ impl Output {
         if let Some(selection) = &self.report.selection {
             writeln!(out, "{}", words::selection(selection))?;
         }
-        for line in self.report.room.iter().flat_map(words::room) {
+        for line in self.report.room.iter().flat_map(RoomUse::lines) {
             writeln!(out, "{line}")?;
         }
         for warning in &self.report.warnings {

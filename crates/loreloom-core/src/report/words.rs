@@ -1,8 +1,8 @@
 //! Verdicts in plain English, for the command line.
 
 use super::{
-    Gate, GroupRule, KeptPlace, KeyCost, KeyMatch, Outcome, Reason, RoomUse, SelectionUse, Served,
-    Stop, TextSource, Trigger, Verdict, Warning,
+    Gate, GroupRule, KeptPlace, KeyCost, KeyMatch, Outcome, Reason, SelectionUse, Served, Stop,
+    TextSource, Trigger, Verdict, Warning,
 };
 use crate::{
     book::SelectiveLogic,
@@ -11,7 +11,6 @@ use crate::{
     place::{Place, Provenance},
     scan::{KEY_STEPS, TURN_STEPS},
     turn::StillHolds,
-    units::Tokens,
 };
 
 /// What people call an entry.
@@ -246,38 +245,6 @@ pub fn pool(pool: &str) -> String {
     }
 }
 
-/// How a prompt fits into the model's context, a line for each thing.
-pub fn room(room: &RoomUse) -> Vec<String> {
-    let RoomUse { context, reply, prompt, left_out, given_up, .. } = room;
-    let mut lines = Vec::new();
-    if let Some(prompt) = prompt {
-        lines.push(format!("prompt: {prompt} tokens, {reply} for the reply, context {context}"));
-    }
-    if !left_out.is_empty() {
-        let tokens: Tokens = left_out.iter().map(|one| one.tokens).sum();
-        let count = count(u32::try_from(left_out.len()).unwrap_or(u32::MAX), "message");
-        lines.push(format!("left out for room: the oldest {count}, {tokens} tokens"));
-    }
-    if !given_up.is_empty() {
-        let tokens: Tokens = given_up.iter().map(|one| one.tokens).sum();
-        let count = count(u32::try_from(given_up.len()).unwrap_or(u32::MAX), "text");
-        lines.push(format!("gave way for room: {count} of lore and memory, {tokens} tokens"));
-    }
-    lines.extend(too_long(room));
-    lines
-}
-
-/// That a prompt is too long; `None` if it fits.
-pub fn too_long(room: &RoomUse) -> Option<String> {
-    let RoomUse { context, reply, prompt, over, stated, .. } = room;
-    let (over, prompt) = (over.as_ref()?, prompt.unwrap_or_default());
-    let size = if *stated { "is" } else { "is not stated and assumed to be" };
-    Some(format!(
-        "the prompt may be {over} tokens too long: it has {prompt}, {reply} are for the reply, \
-         and the context {size} {context}"
-    ))
-}
-
 /// A place in words.
 pub fn place(place: &Place) -> String {
     match place {
@@ -507,7 +474,7 @@ fn quoted(text: &str) -> String {
     format!("\u{201c}{text}\u{201d}")
 }
 
-fn count(number: u32, what: &str) -> String {
+pub(super) fn count(number: u32, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 

@@ -5,7 +5,7 @@ use http::{
     HeaderMap,
     header::{ACCEPT_ENCODING, AUTHORIZATION},
 };
-use loreloom_core::{ids::TenantId, report::words};
+use loreloom_core::ids::TenantId;
 use loreloom_ports::{UpstreamError, UpstreamReply};
 
 use super::{Turns, place::PreparedRequest};
@@ -56,7 +56,7 @@ pub(super) fn response_headers(turns: &Turns, prepared: &PreparedRequest) -> Hea
             if !room.left_out.is_empty() {
                 found.insert(headers::LEFT_OUT, room.left_out.len().into());
             }
-            if let Some(warning) = words::too_long(room) {
+            if let Some(warning) = room.too_long() {
                 headers::warn(&mut found, &warning);
             }
         }
