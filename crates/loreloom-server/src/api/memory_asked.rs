@@ -73,12 +73,12 @@ async fn timeline(
     let (memory, chat) = (service(&app)?, ChatId(chat));
     let path = items(&app, &caller, &chat, params.at).await?;
     let who = params.who.as_deref().map(Who::named).unwrap_or_default();
-    let told = memory.search.timeline(&caller.tenant, &chat, &path, &who, &params.name).await?;
+    let timeline = memory.search.timeline(&caller.tenant, &chat, &path, &who, &params.name).await?;
     let unknown = || {
         let detail = format!("nothing is remembered of `{}`", params.name);
         Problem::new(Code::NotFound, detail).with(params.name.clone())
     };
-    Ok(Json(told.ok_or_else(unknown)?))
+    Ok(Json(timeline.ok_or_else(unknown)?))
 }
 
 /// What the recap is made from.
@@ -325,8 +325,8 @@ async fn pin_thread(
 ) -> Result<Json<MemoryWrote>, Problem> {
     let (memory, chat) = (service(&app)?, ChatId(chat));
     caller.chat(&app, &chat).await?;
-    let told = Owner::Chat(chat.clone());
-    let _alone = unchanged(&app, &caller, (&told, &thread), &seen).await?;
+    let owner = Owner::Chat(chat.clone());
+    let _alone = unchanged(&app, &caller, (&owner, &thread), &seen).await?;
     let owner = Owner::Character(body.character.into());
     let write =
         memory.edits.pin_thread(&caller.tenant, &chat, &owner, &thread, body.pinned).await?;
