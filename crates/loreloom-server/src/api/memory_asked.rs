@@ -344,7 +344,7 @@ impl From<RecapError> for Problem {
     fn from(error: RecapError) -> Self {
         match error {
             RecapError::NoChat { ref chat } => Self::missing("chat", chat.as_str()),
-            RecapError::Model { error } => error.source.into(),
+            RecapError::Model { error } => Self::new(Code::Failed, error.to_string()),
             RecapError::Memory(error) => error.into(),
         }
     }
@@ -354,7 +354,7 @@ impl From<DemandError> for Problem {
     fn from(error: DemandError) -> Self {
         match error {
             DemandError::NoChat { ref chat } => Self::missing("chat", chat.as_str()),
-            DemandError::Model(error) => error.into(),
+            DemandError::Model(error) => Self::new(Code::Failed, error.to_string()),
             DemandError::Memory(error) => error.into(),
         }
     }
