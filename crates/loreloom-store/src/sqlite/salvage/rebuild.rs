@@ -65,7 +65,7 @@ pub(super) fn rebuild(
         add_losses(&connection, &tenant, &salvage.lost[known..]).doing(DOING)?;
     }
     if carved.unseen > 0 {
-        let reason = format!("{} of its pages are behind a damaged one", carved.unseen);
+        let reason = format!("it is damaged; {} pages behind the damage are saved", carved.unseen);
         salvage.lost.push(DamageFinding {
             chat: None,
             what: "the write-ahead log".to_owned(),
