@@ -230,7 +230,7 @@ async fn files_that_are_no_databases_are_called_what_they_are() {
         ("notes.txt", format!("file: `{notes}` is no database")),
         (
             "newer.sqlite",
-            "file: it has version 99 of the stored format, this loreloom needs version 6"
+            "file: it has version 99 of the stored format, this loreloom needs version 7"
                 .to_owned(),
         ),
     ] {

@@ -78,6 +78,7 @@ macro_rules! store_cases {
             the_turns_of_a_round_each_keep_their_own
             a_quiet_turn_leaves_no_state
             a_state_follows_what_others_write
+            writes_of_others_are_seen_at_the_next_look
             a_change_by_hand_leaves_the_tip_alone
             a_branch_does_not_touch_the_story_it_left
             two_greetings_are_two_roots

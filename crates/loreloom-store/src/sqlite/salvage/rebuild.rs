@@ -227,7 +227,7 @@ impl<'a> SalvagedChat<'a> {
         let title = row.and_then(|row| row[1].text()).unwrap_or_default();
         let last = |at: usize, seen: Option<i64>| int(at).unwrap_or(0).max(seen.unwrap_or(0));
         connection.execute(
-            "INSERT INTO chats VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 0, 0, ?7, ?8, ?9)",
+            "INSERT INTO chats VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 0, 0, ?7, ?8, ?9, 0)",
             params![
                 self.tenant.as_str(),
                 self.number,
