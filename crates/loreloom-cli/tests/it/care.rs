@@ -152,7 +152,7 @@ async fn a_store_with_a_damaged_log_is_opened_by_no_command_and_can_be_repaired(
         &["serve", "--port", "0"][..],
         &["chats"],
         &["tree", "story"],
-        &["why", "story"],
+        &["why", "--chat", "story", "--at", "1"],
         &["export", "story"],
         &["backup", "copy.sqlite"],
         &["undo", "story"],

@@ -195,7 +195,9 @@ impl Turns {
     /// Reads one stored story, if there is one, and adds what is new of it.
     async fn read_chat(&self, id: &ChatId) -> Result<(), StoreError> {
         let store: &dyn StoryStore = self.store.as_ref();
-        let Some(chat) = store.chat(&self.tenant, id).await? else { return Ok(()) };
+        // Without a write it has no message yet: another process is just making it.
+        let chat = store.chat(&self.tenant, id).await?.filter(|chat| chat.version > 0);
+        let Some(chat) = chat else { return Ok(()) };
         let nodes = store.tree(&self.tenant, id).await?;
         let is_known = self.recogniser.knows(id.as_str());
         let request = if is_known { None } else { self.last_request(&chat).await? };
