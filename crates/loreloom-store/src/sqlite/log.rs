@@ -261,13 +261,11 @@ impl Chain {
         }
         let fits =
             |order: Order| checksum(checksum(before, &head[..8], order), content, order) == stated;
-        match self.order {
-            Some(order) => fits(order),
-            None => {
-                self.order = [Order::Big, Order::Little].into_iter().find(|order| fits(*order));
-                self.order.is_some()
-            }
+        if let Some(order) = self.order {
+            return fits(order);
         }
+        self.order = [Order::Big, Order::Little].into_iter().find(|order| fits(*order));
+        self.order.is_some()
     }
 
     fn has_salts(&mut self, head: &[u8]) -> bool {

@@ -10,6 +10,7 @@ use std::{
 use loreloom_core::ids::TenantId;
 use loreloom_ports::{StoreError, StoryStore as _};
 use loreloom_store::SqliteStore;
+use loreloom_testkit::store_suite::Failure;
 use tempfile::{TempDir, tempdir};
 
 use crate::damage::{bytes, put, tell};
@@ -25,18 +26,18 @@ struct KilledStore {
 }
 
 impl KilledStore {
-    async fn new() -> Self {
-        let directory = tempdir().unwrap();
+    async fn new() -> Result<Self, Failure> {
+        let directory = tempdir()?;
         let live = directory.path().join("live.sqlite");
-        drop(SqliteStore::open(&live).unwrap());
+        drop(SqliteStore::open(&live)?);
         // An open reader keeps SQLite from restarting the log and from deleting it.
-        let other = rusqlite::Connection::open(&live).unwrap();
-        other.execute_batch("BEGIN; SELECT count(*) FROM chats").unwrap();
-        tell(&live).await.unwrap();
+        let other = rusqlite::Connection::open(&live)?;
+        other.execute_batch("BEGIN; SELECT count(*) FROM chats")?;
+        tell(&live).await?;
         let (database, log) = (bytes(&live), bytes(&log_of(&live)));
         drop(other);
         assert_eq!((log.len() - HEADER) % FRAME, 0, "whole frames");
-        Self { directory, database, log }
+        Ok(Self { directory, database, log })
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -67,7 +68,9 @@ impl KilledStore {
     /// The log with these bytes inverted.
     fn flipped(&self, bytes: Range<usize>) -> Vec<u8> {
         let mut log = self.log.clone();
-        log[bytes].iter_mut().for_each(|byte| *byte ^= 0xFF);
+        for byte in &mut log[bytes] {
+            *byte ^= 0xFF;
+        }
         log
     }
 }
@@ -85,7 +88,7 @@ fn place(frame: usize, byte: usize) -> usize {
 
 #[tokio::test]
 async fn a_log_that_breaks_off_in_the_middle_is_refused_and_its_turns_are_saved() {
-    let killed = KilledStore::new().await;
+    let killed = KilledStore::new().await.unwrap();
     let transactions = killed.transactions();
     assert!(transactions.len() > 100, "{} transactions", transactions.len());
     let middle = transactions[50].start;
@@ -127,7 +130,7 @@ async fn a_log_that_breaks_off_in_the_middle_is_refused_and_its_turns_are_saved(
 
 #[tokio::test]
 async fn what_a_crash_leaves_at_the_end_of_a_log_is_no_damage() {
-    let killed = KilledStore::new().await;
+    let killed = KilledStore::new().await.unwrap();
     let transactions = killed.transactions();
     let last = transactions.last().unwrap().clone();
     assert!(last.len() > 2, "{} frames", last.len());

@@ -113,7 +113,9 @@ fn invert(file: &Path, at: u64, count: u64) -> Result<(), Failure> {
     let mut source = File::open(file)?;
     source.seek(SeekFrom::Start(at))?;
     source.take(count).read_to_end(&mut bytes)?;
-    bytes.iter_mut().for_each(|byte| *byte ^= 0xFF);
+    for byte in &mut bytes {
+        *byte ^= 0xFF;
+    }
     let mut target = OpenOptions::new().write(true).open(file)?;
     target.seek(SeekFrom::Start(at))?;
     Ok(target.write_all(&bytes)?)
