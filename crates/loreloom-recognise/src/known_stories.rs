@@ -383,8 +383,8 @@ impl KnownStories {
     pub(super) fn learn_injected(&mut self, slot: Slot, key: TextKey) {
         self.foreign.insert(key);
         let story = &mut self.chats[slot.0];
-        let told = |at: &NodeAt| story.nodes[at.0].message.role == Role::System;
-        story.doubts_narrators |= story.nodes_with(key).iter().any(told);
+        let is_narrator = |at: &NodeAt| story.nodes[at.0].message.role == Role::System;
+        story.doubts_narrators |= story.nodes_with(key).iter().any(is_narrator);
         let gone = story.injected.insert(key);
         self.index(key, slot);
         for key in gone {
@@ -612,11 +612,11 @@ mod tests {
 
     #[test]
     fn going_along_known_messages_is_walking_them_from_the_root() {
-        let told = |texts: &[(Role, &str)]| -> Vec<Message> {
+        let messages = |texts: &[(Role, &str)]| -> Vec<Message> {
             texts.iter().map(|(role, text)| Message::new(*role, None, *text)).collect()
         };
-        let first = told(&[(User, "Who rang?"), (Assistant, "Orla."), (User, "Why?")]);
-        let other = told(&[(User, "Who rang?"), (Assistant, "Nobody."), (User, "Why?")]);
+        let first = messages(&[(User, "Who rang?"), (Assistant, "Orla."), (User, "Why?")]);
+        let other = messages(&[(User, "Who rang?"), (Assistant, "Nobody."), (User, "Why?")]);
         let mut walked = KnownStories::new();
         walked.restore(ChatId::from("a"), None, [&first[..], &other]);
         let (slot, branch) = (Slot(0), walked.story(Slot(0)).path_to(Some(NodeAt(2))));

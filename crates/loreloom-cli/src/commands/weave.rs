@@ -190,7 +190,7 @@ impl Weave {
         let mut stages = StageTrace::default();
         let mut woven =
             lore.weave_watched(turn, state, counter, |cache| stages = StageTrace::watch(cache));
-        let stages = if self.trace { stages.told() } else { Vec::new() };
+        let stages = if self.trace { stages.lines() } else { Vec::new() };
         let built = card.is_some() || !self.main.is_empty();
         let mut texts = card.map(|card| card.texts).unwrap_or_default();
         if !self.main.is_empty() {

@@ -282,12 +282,12 @@ impl Expansion<'_, '_> {
         let drawn = self.chance(name, argument);
         drawn.or_else(|| self.variable(name, argument)).or_else(|| {
             let argument = argument.trim_start_matches([':', ' ']);
-            self.value(name, argument).or_else(|| self.told(name).map(Cow::Borrowed))
+            self.value(name, argument).or_else(|| self.given_value(name).map(Cow::Borrowed))
         })
     }
 
     /// The value the front end states for a name.
-    fn told(&self, name: &str) -> Option<&str> {
+    fn given_value(&self, name: &str) -> Option<&str> {
         self.values.more.and_then(|more| more.get(name)).map(String::as_str)
     }
 
@@ -315,8 +315,8 @@ impl Expansion<'_, '_> {
             "space" => return repeated(" ", argument),
             // Only the front end knows who takes part in a group; else one character speaks with
             // the user.
-            "group" | "charifnotgroup" => self.told(name).unwrap_or(values.char),
-            "notchar" => self.told(name).unwrap_or(values.user),
+            "group" | "charifnotgroup" => self.given_value(name).unwrap_or(values.char),
+            "notchar" => self.given_value(name).unwrap_or(values.user),
             // Nothing is printed: notes, keys only recursion sees, and what a prompt cannot
             // show. An outlet inside lore could contain itself.
             "noop" | "blank" | "comment" | "hidden_key" | "hiddenkey" | "outlet" | "banned"
@@ -327,7 +327,7 @@ impl Expansion<'_, '_> {
                 return Some(Cow::Owned(argument.graphemes(true).rev().collect()));
             }
             // Only the front end knows when the last message was written.
-            IDLE => self.told(IDLE).unwrap_or("just now"),
+            IDLE => self.given_value(IDLE).unwrap_or("just now"),
             "timediff" => return time::difference(argument).map(Cow::Owned),
             _ => return time::value(values.at?, name, argument).map(Cow::Owned),
         };

@@ -4,6 +4,7 @@ use super::{
     Config, GUARD, MemoryCandidate, PassSource,
     consolidation::Tier,
     contents,
+    lines::read_lines,
     memories::{
         Numbered, assemble, confirm_and_decay, faded, has_length, link, revive, screened, split,
         supersede,
@@ -98,11 +99,13 @@ pub fn run(input: &SessionInput<'_>, script: &mut Script<'_>) -> Result<SessionO
     }
     let (mut current, mut retired) = split(input.memories);
     let shown: Vec<&Memory> = current.iter().collect();
-    let reply = script.ask(prompt_for(source, &shown, input.longterm))?.unwrap_or_default();
+    let question = prompt_for(source, &shown, input.longterm);
+    let read =
+        script.ask_for(question, rules.text, |reply| read_lines(reply, Tier::Session, rules))?;
+    let read = read.unwrap_or_default();
     let known: Vec<&Memory> = shown.into_iter().chain(faded(&retired, rules)).collect();
     let mut ids = input.ids.clone();
-    let candidates =
-        screened(parse(reply, rules), &mut ids, |new| has_length(&new.content, 5, 240));
+    let candidates = screened(read, &mut ids, |new| has_length(&new.content, 5, 240));
     if candidates.is_empty() {
         return Ok(unchanged(input));
     }
