@@ -9,5 +9,6 @@ pub mod model_server;
 pub mod obsidian_server;
 pub mod outage;
 pub mod postgres;
+pub mod source_rules;
 pub mod store_suite;
 pub mod suites;
