@@ -15,11 +15,11 @@ use loreloom_core::{
     rules::Rules,
     turn::{Near, Transcript},
 };
-use loreloom_formats::{ImportOptions, Imported, Limits, Severity, dialect_of, import};
+use loreloom_formats::{ImportOptions, Imported, Limits, Severity, import};
 use loreloom_llm::embed::StaticEmbedder;
 use loreloom_server::Lore;
 use loreloom_server::lore_vectors::LoreVectors;
-use loreloom_settings::{BookDialect, Changes, Settings, StartSettings, override_book};
+use loreloom_settings::{Changes, Settings, StartSettings, override_book};
 
 use crate::{
     commands::runtime,
@@ -42,15 +42,6 @@ pub(crate) struct LoreArguments {
 
     #[command(flatten)]
     settings: SettingArguments,
-}
-
-/// How a book is read.
-fn dialect_for(dialect: BookDialect, book: &Book) -> Dialect {
-    match dialect {
-        BookDialect::Auto => dialect_of(book),
-        BookDialect::WorldInfo => Dialect::WorldInfo,
-        BookDialect::Cards => Dialect::Cards,
-    }
 }
 
 impl LoreArguments {
@@ -88,7 +79,7 @@ impl LoreArguments {
         for path in &self.books {
             let book = Arc::new(load_book(path, &files::stem(path), &books)?);
             books.push(Arc::clone(&book));
-            let dialect = dialect_for(settings.lore.dialect, &book);
+            let dialect = settings.lore.dialect.of(&book);
             mounted.push((Volume { book, dialect }, vec![Binding::Everywhere]));
         }
         for one in &config.books {
@@ -100,7 +91,7 @@ impl LoreArguments {
             let own = one.overrides.get("lore.dialect").cloned();
             let own = own.map(serde_json::from_value).transpose()?;
             let dialect = one.dialect.or(own).unwrap_or(settings.lore.dialect);
-            let dialect = dialect_for(dialect, &book);
+            let dialect = dialect.of(&book);
             mounted.push((Volume { book, dialect }, one.to.clone()));
         }
         Ok(mounted)
@@ -120,7 +111,7 @@ impl LoreArguments {
             None => Vec::new(),
         };
         let volumes = card.into_iter().chain(global).map(|(book, binding)| {
-            let dialect = dialect_for(settings.lore.dialect, &book);
+            let dialect = settings.lore.dialect.of(&book);
             (Volume { book, dialect }, vec![binding])
         });
         Ok(Lore::compile(volumes, notes, rules, None)?)
@@ -144,7 +135,7 @@ impl LoreArguments {
 
     /// How a book is read that nobody has read before.
     pub(crate) fn dialect_of(&self, book: &Book) -> anyhow::Result<Dialect> {
-        Ok(dialect_for(self.settings()?.lore.dialect, book))
+        Ok(self.settings()?.lore.dialect.of(book))
     }
 
     /// The books these arguments name.
@@ -174,7 +165,7 @@ fn source_of(
         None => Vec::new(),
     };
     let volume = |book: Arc<Book>| {
-        let dialect = dialect_for(settings.lore.dialect, &book);
+        let dialect = settings.lore.dialect.of(&book);
         Volume { book, dialect }
     };
     Ok(LibrarySource { volumes: books.into_iter().map(volume).collect(), notes, rules })

@@ -3,7 +3,7 @@
 use std::{io::Write, path::PathBuf, sync::Arc};
 
 use anyhow::Context as _;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use loreloom_core::{
     ids::{BookId, TenantId},
     library::{Binding, Dialect, Volume},
@@ -84,31 +84,21 @@ struct NewBooks {
     #[arg(long = "to", value_name = "WHERE", value_parser = binding)]
     to: Vec<Binding>,
 
-    /// How they are read: without it books of cards with decorators are card books, all
-    /// others World Info, and a book that is there stays as it is
-    #[arg(long, value_enum)]
-    dialect: Option<DialectName>,
+    /// The rules they run by, such as `risu` or `seed-002`. Without it those of the program they
+    /// come from; a stored book keeps its own
+    #[arg(long, value_name = "DIALECT", value_parser = dialect)]
+    dialect: Option<Dialect>,
 
     /// The id of a single book, instead of its file's name
     #[arg(long, value_name = "BOOK")]
     id: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum DialectName {
-    /// `SillyTavern`'s World Info
-    WorldInfo,
-    /// Card books with decorators
-    Cards,
-}
-
-impl From<DialectName> for Dialect {
-    fn from(name: DialectName) -> Self {
-        match name {
-            DialectName::WorldInfo => Self::WorldInfo,
-            DialectName::Cards => Self::Cards,
-        }
-    }
+fn dialect(text: &str) -> Result<Dialect, String> {
+    Dialect::from_name(text).ok_or_else(|| {
+        let names: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.as_str()).collect();
+        format!("a dialect is one of {}, found `{text}`", names.join(", "))
+    })
 }
 
 fn binding(text: &str) -> Result<Binding, String> {
@@ -201,7 +191,7 @@ impl NewBooks {
             let twice = volumes.iter().any(|(other, _): &(Volume, _)| other.book.id == book.id);
             anyhow::ensure!(!twice, "two files are called `{}`", book.id);
             let there = case.find(&BookId::from(id)).await.ok();
-            let dialect = self.dialect.map(Dialect::from);
+            let dialect = self.dialect;
             let before = there.as_ref().map(|there| there.shelved.dialect);
             let dialect = dialect.or(before).unwrap_or_else(|| dialect_of(&book));
             volumes.push((Volume { book, dialect }, there));
@@ -234,10 +224,7 @@ async fn list(out: &mut dyn Write, case: &StoredBooks<'_>, json: bool) -> anyhow
         }
         let attached: Vec<String> = shelved.bindings.iter().map(Binding::to_string).collect();
         let attached = if attached.is_empty() { "nothing".to_owned() } else { attached.join(", ") };
-        let dialect = match shelved.dialect {
-            Dialect::WorldInfo => "world-info",
-            Dialect::Cards => "cards",
-        };
+        let dialect = shelved.dialect.as_str();
         let (id, entries) = (id.as_str(), shelved.entries);
         writeln!(out, "{id:<width$}  {entries:>7}  {dialect:<10}  {attached}")?;
     }

@@ -6,7 +6,7 @@ use super::{RankedSource, RoomRules};
 use crate::{
     engine::Decision,
     ids::EntryId,
-    library::{Dialect, Library},
+    library::{Dialect, Library, Stages},
     notebook,
     place::{Injection, Provenance},
     report::{GivenUp, Outcome, Stop},
@@ -99,9 +99,9 @@ fn worth(id: &EntryId, library: &Library) -> (RankedSource, bool, f64) {
     if let Some(ix) = library.find(id) {
         let entry = library.entry(ix);
         let order = entry.placement.order.unwrap_or_default();
-        return match library.dialect_of(ix) {
-            Dialect::WorldInfo => (RankedSource::WorldInfo, entry.activation.constant, order),
-            Dialect::Cards => {
+        return match library.dialect_of(ix).stages() {
+            Stages::WorldInfo => (RankedSource::WorldInfo, entry.activation.constant, order),
+            Stages::Cards => {
                 let priority = entry.budget.priority.unwrap_or(order);
                 (RankedSource::Cards, entry.activation.constant, priority)
             }
@@ -123,9 +123,10 @@ fn drop_entry(decision: &mut Decision, entry: &EntryId, library: &Library) {
     };
     let Outcome::Activated { tokens, .. } = verdict.outcome else { return };
     verdict.outcome = Outcome::Stopped(Stop::NoRoom { needed: tokens });
+    let dialect = library.find(entry).map(|ix| library.dialect_of(ix));
     let pool = match worth(entry, library).0 {
         RankedSource::WorldInfo => "world_info",
-        RankedSource::Cards => "cards",
+        RankedSource::Cards => dialect.unwrap_or(Dialect::Cards).as_str(),
         RankedSource::Vault => "vault",
         RankedSource::Memory => "memory",
     };

@@ -12,7 +12,9 @@ mod vault;
 mod weaving;
 
 use loreloom_core::{
+    book::Book,
     dialects::{cards::CardRules, worldinfo::WorldInfoRules},
+    library::Dialect,
     regex_script::RegexScript,
     room::RoomRules,
     rules::Rules,
@@ -82,17 +84,26 @@ pub struct LoreSection {
     pub regex_scripts: Vec<RegexScript>,
 }
 
-/// How a book is read.
+/// The rules that books run by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BookDialect {
-    /// Books of cards with decorators as card books, all others as World Info.
+    /// Those of the program that a book comes from.
     #[default]
     Auto,
-    /// As World Info.
-    WorldInfo,
-    /// As a card book.
-    Cards,
+    /// These.
+    #[serde(untagged)]
+    Chosen(Dialect),
+}
+
+impl BookDialect {
+    /// The dialect of a book.
+    pub fn of(self, book: &Book) -> Dialect {
+        match self {
+            Self::Auto => loreloom_formats::dialect_of(book),
+            Self::Chosen(dialect) => dialect,
+        }
+    }
 }
 
 impl Settings {
