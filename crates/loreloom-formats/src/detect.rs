@@ -209,7 +209,9 @@ fn of_object(root: &Node<'_>) -> Option<Format> {
         Some(Format::KoboldUnited)
     } else if has("loreItems") {
         Some(Format::ByafCharacter)
-    } else if entries.is_some() && seed002::BOOK_SETTINGS.iter().any(|key| has(key)) {
+    } else if entries.is_some_and(has_written_rows)
+        && seed002::BOOK_SETTINGS.iter().any(|key| has(key))
+    {
         Some(Format::Seed002)
     } else if entries.is_some_and(Node::is_object) {
         Some(Format::Sillytavern)
@@ -261,6 +263,15 @@ fn is_first_card(root: &Node<'_>) -> bool {
 /// Whether a list has rows: a save of the newer kind leaves the older list empty.
 fn has_rows(list: &Node<'_>) -> bool {
     !list.items().is_empty()
+}
+
+/// Whether rows have none of the names that only World Info gives to keys and ids.
+fn has_written_rows(rows: &Node<'_>) -> bool {
+    let of_world_info = |row: &Node<'_>| ["key", "uid"].iter().any(|key| row.get(key).is_some());
+    let in_map = || rows.members().iter().any(|member| of_world_info(&member.value));
+    (rows.is_array() || rows.is_object())
+        && !rows.items().iter().any(of_world_info)
+        && !in_map()
 }
 
 /// Whether any row has this key.
@@ -373,6 +384,7 @@ mod tests {
             (r#"{"scanDepth":4,"entries":[]}"#, Some(Format::Seed002)),
             (r#"{"recursiveScanning":true,"entries":{}}"#, Some(Format::Seed002)),
             (r#"{"kind":"memory","scanDepth":4,"entries":[]}"#, Some(Format::Agnai)),
+            (r#"{"scanDepth":4,"entries":{"0":{"key":["a"]}}}"#, Some(Format::Sillytavern)),
             (r#"{"entries":[{"keys":["a"],"content":"b"}]}"#, Some(Format::CharacterBook)),
             (r#"{"entries":[{"key":["a"],"content":"b"}]}"#, Some(Format::Sillytavern)),
             (r#"{"entries":[{"keywords":["a"],"entry":"b"}]}"#, Some(Format::Agnai)),
