@@ -77,14 +77,16 @@ impl LoreArguments {
         let mut books: Vec<Arc<Book>> = Vec::new();
         let mut mounted = Vec::new();
         for path in &self.books {
-            let book = Arc::new(load_book(path, &files::stem(path), &books)?);
+            let (book, card) = load_book(path, &files::stem(path), &books)?;
+            let book = Arc::new(book);
             books.push(Arc::clone(&book));
             let dialect = settings.lore.dialect.of(&book);
-            mounted.push((Volume { book, dialect }, vec![Binding::Everywhere]));
+            let binding = card.map_or(Binding::Everywhere, Binding::Card);
+            mounted.push((Volume { book, dialect }, vec![binding]));
         }
         for one in &config.books {
             let path = config.path(&one.file);
-            let mut book = load_book(&path, &files::stem(&path), &books)?;
+            let (mut book, _) = load_book(&path, &files::stem(&path), &books)?;
             override_book(&mut book, &one.overrides);
             let book = Arc::new(book);
             books.push(Arc::clone(&book));
@@ -196,7 +198,7 @@ pub(crate) fn near(lore: &Lore, transcript: &Transcript) -> anyhow::Result<Vec<N
 pub(crate) fn load_books(paths: &[PathBuf]) -> anyhow::Result<Vec<Arc<Book>>> {
     let mut books: Vec<Arc<Book>> = Vec::new();
     for path in paths {
-        books.push(Arc::new(load_book(path, &files::stem(path), &books)?));
+        books.push(Arc::new(load_book(path, &files::stem(path), &books)?.0));
     }
     Ok(books)
 }
@@ -246,7 +248,12 @@ fn read(path: &Path, options: &ImportOptions) -> anyhow::Result<Imported> {
     import(&bytes, options).with_context(|| format!("`{}`", path.display()))
 }
 
-fn load_book(path: &Path, id: &str, others: &[Arc<Book>]) -> anyhow::Result<Book> {
+/// A book, and the character whose card it is in.
+fn load_book(
+    path: &Path,
+    id: &str,
+    others: &[Arc<Book>],
+) -> anyhow::Result<(Book, Option<String>)> {
     let taken = |id: &str| others.iter().any(|book| book.id.as_str() == id);
     let mut numbered = (2..).map(|number| format!("{id}-{number}"));
     let id =
@@ -256,5 +263,6 @@ fn load_book(path: &Path, id: &str, others: &[Arc<Book>]) -> anyhow::Result<Book
         // The book is usable; a warning that cannot be shown must not stop that.
         let _unwritten = writeln!(io::stderr(), "loreloom: `{}`: {note}", path.display());
     }
-    Ok(imported.book)
+    let character = imported.card.map(|card| card.spoken_name().to_owned());
+    Ok((imported.book, character))
 }

@@ -269,9 +269,7 @@ fn has_rows(list: &Node<'_>) -> bool {
 fn has_written_rows(rows: &Node<'_>) -> bool {
     let of_world_info = |row: &Node<'_>| ["key", "uid"].iter().any(|key| row.get(key).is_some());
     let in_map = || rows.members().iter().any(|member| of_world_info(&member.value));
-    (rows.is_array() || rows.is_object())
-        && !rows.items().iter().any(of_world_info)
-        && !in_map()
+    (rows.is_array() || rows.is_object()) && !rows.items().iter().any(of_world_info) && !in_map()
 }
 
 /// Whether any row has this key.

@@ -46,6 +46,8 @@ mod novelai;
 mod perchance;
 mod png;
 mod program;
+mod proof;
+mod repeated;
 mod risu;
 mod risum;
 mod rows;
@@ -70,4 +72,6 @@ pub use self::{
     json::JsonEdits,
     limits::{Limit, Limits, is_container},
     note::{ImportNote, Severity},
+    proof::{RoundTripProof, prove},
+    repeated::repeated_texts,
 };

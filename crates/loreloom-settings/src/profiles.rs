@@ -128,7 +128,9 @@ impl Settings {
     /// The settings of profiles.
     pub fn of(profiles: Profiles) -> Self {
         let mut settings = Self { profiles, ..Self::default() };
-        settings.world_info = profiles.world_info.rules().world_info;
+        let world_info = profiles.world_info.rules();
+        settings.lore.same_text = world_info.same_text;
+        settings.world_info = world_info.world_info;
         settings.cards = profiles.cards.rules();
         let vault = &mut settings.vault;
         (vault.rules, vault.reading) = match profiles.vault {

@@ -4,7 +4,7 @@ use std::hash::Hash;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{EngineInput, notes};
+use super::{EngineInput, decide::mark_unknown_speaker, notes};
 use crate::{
     dialects::{cards, worldinfo},
     ids::EntryId,
@@ -91,6 +91,7 @@ pub fn verdicts(
         }
     }
     notes::untouched(input, instruments, &mut verdicts);
+    mark_unknown_speaker(&mut verdicts, library, active);
     verdicts
 }
 

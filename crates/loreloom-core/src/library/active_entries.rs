@@ -17,6 +17,8 @@ pub enum Scope {
     Global,
     /// With the character.
     Character,
+    /// With a character, while nobody is known to speak.
+    UnknownSpeaker,
     /// With this chat.
     Chat,
     /// With the persona.
@@ -122,7 +124,11 @@ impl ActiveEntries {
     /// book not for persona and character; a persona's not for the character.
     pub fn new(library: &Library, attachments: &[Attachment], strategy: Strategy) -> Self {
         let books = |scope: Scope| {
-            let here = attachments.iter().filter(move |one| one.scope == scope);
+            let is_here = move |one: &Scope| match one {
+                Scope::UnknownSpeaker => scope == Scope::Character,
+                one => *one == scope,
+            };
+            let here = attachments.iter().filter(move |one| is_here(&one.scope));
             here.map(|one| one.book).filter(|&book| !library.dialect(book).is_cards())
         };
         let global: Vec<usize> = books(Scope::Global).collect();

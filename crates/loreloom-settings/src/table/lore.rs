@@ -26,6 +26,11 @@ pub(super) const ROWS: &[Setting] = &[
     .for_books()
     .after_restart()
     .flag("dialect"),
+    choice(
+        "lore.same_text",
+        &["once", "twice"],
+        "A text that entries of two books have goes into the prompt once or twice.",
+    ),
     text(
         "lore.wrap",
         "What is put around each entry: `none`, `xml-minimal`, `xml-standard`, `xml-detailed`, `xml-maximum`, `markdown`, `lb`, `world-info` or `custom:TEMPLATE`.",

@@ -14,6 +14,7 @@ mod weaving;
 use loreloom_core::{
     book::Book,
     dialects::{cards::CardRules, worldinfo::WorldInfoRules},
+    engine::SameText,
     library::Dialect,
     regex_script::RegexScript,
     room::RoomRules,
@@ -82,6 +83,8 @@ pub struct LoreSection {
     pub wrap: WrapFormat,
     /// Scripts that change entries on their way into the prompt.
     pub regex_scripts: Vec<RegexScript>,
+    /// What happens to a text that two books have.
+    pub same_text: SameText,
 }
 
 /// The rules that books run by.
@@ -139,6 +142,8 @@ impl Settings {
             vault: self.vault.using(),
             notebooks: self.notebooks.rules(),
             budget: self.budget.clone(),
+            same_text: self.lore.same_text,
+            template: self.weaving.template.clone(),
         }
     }
 
@@ -151,6 +156,8 @@ impl Settings {
         self.vault.set_using(&rules.vault);
         self.notebooks.set_rules(&rules.notebooks);
         self.budget.clone_from(&rules.budget);
+        self.lore.same_text = rules.same_text;
+        self.weaving.template.clone_from(&rules.template);
     }
 }
 
