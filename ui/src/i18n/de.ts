@@ -1256,6 +1256,7 @@ export const de: Record<Key, string> = {
   'lint.code.no_keys': 'Ohne Schlüssel, also holt ihn nichts herein',
   'lint.code.empty_content': 'Ohne Text',
   'lint.code.same_entry': 'Ein anderer Eintrag sagt dasselbe',
+  'lint.code.same_text': 'Ein anderes Buch hat denselben Text',
   'lint.code.unknown_required': 'Verlangt eine Notiz, die es nicht gibt',
   'lint.code.unknown_excluded': 'Schließt eine Notiz aus, die es nicht gibt',
   'lint.code.unknown_cascade': 'Bringt eine Notiz mit, die es nicht gibt',

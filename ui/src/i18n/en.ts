@@ -1239,6 +1239,7 @@ export const en = {
   'lint.code.no_keys': 'It has no keys, so nothing brings it in',
   'lint.code.empty_content': 'It has no text',
   'lint.code.same_entry': 'Another entry says the same',
+  'lint.code.same_text': 'Another book has the same text',
   'lint.code.unknown_required': 'It requires a note that does not exist',
   'lint.code.unknown_excluded': 'It excludes a note that does not exist',
   'lint.code.unknown_cascade': 'It brings along a note that does not exist',

@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf, sync::Arc};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
-    assemble::{Assembled, Layout, Plan, PromptTemplate, PromptTexts, build},
+    assemble::{Assembled, Layout, Plan, PromptTexts, build},
     book::{Book, Entry},
     chat::{GenerationType, Path, Role},
     explain::{self, Fix},
@@ -198,11 +198,12 @@ impl Weave {
         }
         texts.lore_format.clone_from(&self.wi_format);
         let texts = texts.expanded(&turn.macros());
-        let layout = layout_of(prompt, false);
+        let slot = lore.rules().template.slot_place();
+        let layout = Layout { slot, ..layout_of(prompt, false) };
         let mut plan = Plan::default();
         let assemble = |(prompt, layout): (Vec<PromptMessage>, Layout)| {
             if built {
-                return build(&PromptTemplate::default(), &texts, &prompt, &woven.injections);
+                return build(&lore.rules().template, &texts, &prompt, &woven.injections);
             }
             plan = layout.plan(&prompt, &woven.injections);
             plan.apply(prompt)

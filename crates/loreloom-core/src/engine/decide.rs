@@ -2,14 +2,17 @@
 
 use std::borrow::Cow;
 
-use super::{EngineInput, notes};
+use super::{
+    EngineInput, notes,
+    same_text::{SameText, drop_repeats},
+};
 use crate::{
     dialects::{
         cards,
         vault::{Pick, Vault},
         worldinfo,
     },
-    library::{ActiveEntries, Library},
+    library::{ActiveEntries, Library, Scope},
     place::Injection,
     report::{Report, TurnFacts, Verdict},
     room,
@@ -96,10 +99,29 @@ pub fn finish(
         },
         injections: lore.injections,
     };
+    if rules.same_text == SameText::Once {
+        drop_repeats(&mut decision, library);
+    }
+    mark_unknown_speaker(&mut decision.report.verdicts, library, active);
     if let Some(limit) = room::limit_of(&decision.injections, turn.input, &rules.budget) {
         room::give_way(&mut decision, limit, &rules.budget, library);
     }
     decision
+}
+
+/// Marks the verdicts of books that take part only because nobody is known to speak.
+pub(super) fn mark_unknown_speaker(
+    verdicts: &mut [Verdict],
+    library: &Library,
+    active: &ActiveEntries,
+) {
+    let attachments = active.attachments().iter();
+    let assumed = attachments.filter(|one| one.scope == Scope::UnknownSpeaker);
+    for book in assumed.filter_map(|one| library.books().get(one.book)) {
+        for verdict in verdicts.iter_mut().filter(|verdict| verdict.book == book.id) {
+            verdict.speaker_unknown = true;
+        }
+    }
 }
 
 /// How many entries and notes have none of these verdicts.

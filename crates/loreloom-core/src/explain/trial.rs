@@ -121,7 +121,7 @@ impl<'a> FixTrial<'a> {
                 self.larger_budget(|tokens| FixChange::Budget { tokens })?
             }
             Stop::NoRoom { .. } => self.larger_total()?,
-            Stop::MaxEntries { most } if self.dialect() == Dialect::WorldInfo => {
+            Stop::MaxEntries { most } if !self.dialect().is_cards() => {
                 let more = (1..=MOST_TRIED).map(|more| most.saturating_add(more));
                 let more = more.map(|most| FixChange::NearEntries { most });
                 self.first_that_helps(stop, more)?
@@ -220,10 +220,7 @@ impl<'a> FixTrial<'a> {
 
     /// Card books need more than the roll, World Info no less.
     fn higher_probability(&self, roll: f64) -> FixChange {
-        let percent = match self.dialect() {
-            Dialect::WorldInfo => roll.ceil(),
-            Dialect::Cards => roll.floor() + 1.0,
-        };
+        let percent = if self.dialect().is_cards() { roll.floor() + 1.0 } else { roll.ceil() };
         FixChange::Probability { percent: percent.min(100.0) }
     }
 
@@ -312,7 +309,7 @@ impl<'a> FixTrial<'a> {
             FixChange::Nearness { threshold } => {
                 self.rules.world_info.vectors.threshold = *threshold;
             }
-            FixChange::Budget { tokens } if self.dialect() == Dialect::Cards => {
+            FixChange::Budget { tokens } if self.dialect().is_cards() => {
                 self.rules.cards.budget_floor = tokens.0;
             }
             FixChange::Budget { tokens } => {
@@ -332,7 +329,7 @@ impl<'a> FixTrial<'a> {
 
     /// Removes a decorator that would overrule the changed field.
     fn drop_decorator(&mut self, name: &str) {
-        if self.dialect() == Dialect::Cards {
+        if self.dialect().is_cards() {
             let said = |line: &str| line.split_whitespace().next() == Some(name);
             let lines = self.changed.content.lines().filter(|line| !said(line));
             self.changed.content = lines.collect::<Vec<_>>().join("\n");

@@ -27,6 +27,9 @@ pub struct Verdict {
     /// though it did not fire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stands: Option<Box<KeptPlace>>,
+    /// Whether its book takes part only because nobody is known to speak.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub speaker_unknown: bool,
 }
 
 /// The place of a text that is kept for the prompt cache.
@@ -448,7 +451,7 @@ impl Reason {
 impl Verdict {
     /// A verdict without a kept place.
     pub fn new(book: BookId, entry: EntryId, title: String, outcome: Outcome) -> Self {
-        Self { book, entry, title, outcome, stands: None }
+        Self { book, entry, title, outcome, stands: None, speaker_unknown: false }
     }
 
     /// Whether the text of an earlier turn is in the prompt though the entry did not fire.

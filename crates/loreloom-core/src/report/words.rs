@@ -18,6 +18,14 @@ pub type Names<'a> = &'a dyn Fn(&EntryId) -> String;
 
 /// Why an entry fired or did not, as a sentence without its name.
 pub fn sentence(verdict: &Verdict, names: Names<'_>) -> String {
+    let text = plain_sentence(verdict, names);
+    if verdict.speaker_unknown {
+        return format!("{text}; its character's book takes part while nobody is known to speak");
+    }
+    text
+}
+
+fn plain_sentence(verdict: &Verdict, names: Names<'_>) -> String {
     let stands = verdict.stands.as_deref();
     match &verdict.outcome {
         Outcome::Activated { place, trigger, tokens } => {
