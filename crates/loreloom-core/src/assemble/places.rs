@@ -12,12 +12,8 @@ mod present;
 
 use self::{point::Point, present::Present};
 use super::{
-<<<<<<< HEAD
-    Insertion, Joined, Layout, MarkKind, Plan, PromptEdit, PromptForm, PromptMark, inside::by_depth,
-=======
-    Insertion, Joined, Layout, Plan, PromptEdit, PromptForm, PromptMark, Stands, inside::by_depth,
-    markers::Filled,
->>>>>>> books
+    Insertion, Joined, Layout, MarkKind, Plan, PromptEdit, PromptForm, PromptMark,
+    inside::by_depth, markers::Filled,
 };
 use crate::{
     chat::Role,
