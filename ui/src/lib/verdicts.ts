@@ -27,6 +27,13 @@ export function where(source: TextSource, titles: Titles): string {
 type Activated = Extract<Outcome, { verdict: 'activated' }>;
 
 export function reasonWords(outcome: Activated, titles: Titles): string {
+  const why = triggerWords(outcome, titles);
+  return outcome.shortened_from == null
+    ? why
+    : t('why.shortened', { why, from: outcome.shortened_from, to: outcome.tokens });
+}
+
+function triggerWords(outcome: Activated, titles: Titles): string {
   const { trigger } = outcome;
   const reason: Reason = trigger.reason;
   switch (reason.code) {
@@ -69,6 +76,18 @@ export function stopWords(stop: Stop, titles: Titles): string {
       return t('stop.cooldown', { until: stop.until });
     case 'recursion_level':
       return t('stop.recursion_level', { level: stop.level });
+    case 'recursion_limit':
+      return t('stop.recursion_limit', { steps: stop.steps });
+    case 'low_score':
+      return t('stop.low_score', { score: round(stop.score), needed: round(stop.needed) });
+    case 'search_limit':
+      return t('stop.search_limit', { score: round(stop.score), most: stop.most });
+    case 'not_selected':
+      return stop.key == null
+        ? t('stop.not_selected')
+        : t('stop.not_selected.key', { key: stop.key });
+    case 'unsure':
+      return t('stop.unsure', { confidence: stop.confidence, needed: stop.needed });
     case 'key_too_slow':
       return t(`stop.key_too_slow.${stop.cost}`, { key: stop.key });
     case 'not_near':
@@ -100,6 +119,7 @@ export function stopWords(stop: Stop, titles: Titles): string {
         ? t('stop.group.winner', { group: stop.group, winner: titles(stop.winner) })
         : t('stop.group', { group: stop.group });
     case 'chance':
+      if (stop.probability <= 0) return t('stop.chance.never');
       return t('stop.chance', { probability: stop.probability, roll: stop.roll });
     case 'budget':
       return t('stop.budget', { needed: stop.needed, left: stop.left });

@@ -150,7 +150,11 @@ impl<'a> FixTrial<'a> {
             | Stop::Excludes { .. }
             | Stop::Stripped { .. }
             | Stop::MaxEntries { .. }
-            | Stop::NotSelected
+            | Stop::NotSelected { .. }
+            | Stop::Unsure { .. }
+            | Stop::LowScore { .. }
+            | Stop::SearchLimit { .. }
+            | Stop::RecursionLimit { .. }
             | Stop::Guide
             | Stop::FellBack { .. } => return None,
         })
