@@ -372,6 +372,7 @@ export const de: Record<Key, string> = {
   'stop.not_selected': 'das auswählende Modell wählte ihn nicht',
   'stop.not_selected.key':
     '„{key}“ wurde gefunden, aber das auswählende Modell wählte ihn nicht',
+  'stop.no_marker': 'der Prompt hat keine Marke für „{name}“',
   'stop.unsure': 'das auswählende Modell war nur „{confidence}“ sicher, nötig ist „{needed}“',
   'stop.low_score':
     'handelt vom Gesagten, aber nicht genug (Punkte {score}, nötig sind {needed})',
@@ -398,6 +399,12 @@ export const de: Record<Key, string> = {
   'fix.probability': 'Seine Chance auf {percent} % heben',
   'fix.nearness': 'Die Schwelle der Bedeutung auf {threshold} senken',
   'fix.near_entries': '{most} Einträge über die Bedeutung hereinlassen',
+  'fix.setting': '{name} auf {value} stellen',
+  'fix.pin': '{titles} an den Chat heften',
+  'fix.unblock': 'Die Sperre in diesem Chat aufheben',
+  'fix.scene': '{field} der Szene auf {values} stellen',
+  'fix.look_into': 'Auch im Ordner „{folder}“ suchen',
+  'fix.drop_field': '„{field}“ aus der Notiz entfernen',
   'fix.budget': 'Das Lore-Budget auf {tokens} Token heben',
   'fix.total_budget': 'Lore und Gedächtnis zusammen {tokens} Token erlauben',
 

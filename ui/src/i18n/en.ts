@@ -366,6 +366,7 @@ export const en = {
   'stop.max_entries': 'there are {most} notes already',
   'stop.not_selected': 'the selecting model did not choose it',
   'stop.not_selected.key': '“{key}” was found, but the selecting model did not choose it',
+  'stop.no_marker': 'the prompt has no marker for “{name}”',
   'stop.unsure': 'the selecting model was sure only to degree “{confidence}”, needed “{needed}”',
   'stop.low_score': 'is about what is said, but not enough (score {score}, needs {needed})',
   'stop.search_limit':
@@ -390,6 +391,12 @@ export const en = {
   'fix.probability': 'Raise its chance to {percent} %',
   'fix.nearness': 'Lower the threshold of meaning to {threshold}',
   'fix.near_entries': 'Let {most} entries in by meaning',
+  'fix.setting': 'Set {name} to {value}',
+  'fix.pin': 'Pin {titles} to the chat',
+  'fix.unblock': 'Take its block in this chat back',
+  'fix.scene': 'Let the scene’s {field} be {values}',
+  'fix.look_into': 'Also look into the folder “{folder}”',
+  'fix.drop_field': 'Remove “{field}” from the note',
   'fix.budget': 'Raise the lore budget to {tokens} tokens',
   'fix.total_budget': 'Allow lore and memory together {tokens} tokens',
 

@@ -86,6 +86,8 @@ export function stopWords(stop: Stop, titles: Titles): string {
       return stop.key == null
         ? t('stop.not_selected')
         : t('stop.not_selected.key', { key: stop.key });
+    case 'no_marker':
+      return t('stop.no_marker', { name: stop.name });
     case 'unsure':
       return t('stop.unsure', { confidence: stop.confidence, needed: stop.needed });
     case 'key_too_slow':
@@ -198,6 +200,16 @@ export function fixWords(change: FixChange): string {
       return t('fix.nearness', { threshold: round(change.threshold) });
     case 'near_entries':
       return t('fix.near_entries', { most: change.most });
+    case 'setting':
+      return t('fix.setting', { name: change.name, value: change.value });
+    case 'pin':
+      return t('fix.pin', { titles: quoted(change.titles) });
+    case 'scene':
+      return t('fix.scene', { field: change.field, values: quoted(change.values) });
+    case 'look_into':
+      return t('fix.look_into', { folder: change.folder });
+    case 'drop_field':
+      return t('fix.drop_field', { field: change.field });
     case 'budget':
       return t('fix.budget', { tokens: change.tokens });
     case 'total_budget':

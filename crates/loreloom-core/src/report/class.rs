@@ -95,6 +95,7 @@ impl Stop {
             | Self::Cooldown { .. }
             | Self::RecursionLevel { .. }
             | Self::RecursionLimit { .. }
+            | Self::NoMarker { .. }
             | Self::ExcludedFromRecursion
             | Self::Suppressed
             | Self::Once { .. }

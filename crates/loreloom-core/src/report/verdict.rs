@@ -345,6 +345,11 @@ pub enum Stop {
         /// What it needed.
         needed: Tokens,
     },
+    /// It goes to an outlet or slot, and the prompt has no marker for that.
+    NoMarker {
+        /// The outlet or slot.
+        name: String,
+    },
     /// Lore and memory together have too little room, and it is among the least important.
     NoRoom {
         /// What it needed.
@@ -574,6 +579,7 @@ impl Stop {
             Self::Stripped { .. } => 26,
             Self::MaxEntries { .. } => 27,
             Self::NoRoom { .. } => 28,
+            Self::NoMarker { .. } => 29,
         }
     }
 
@@ -606,6 +612,7 @@ impl Stop {
             Self::Budget { .. } => "budget",
             Self::BudgetClosed { .. } => "budget_closed",
             Self::NoRoom { .. } => "no_room",
+            Self::NoMarker { .. } => "no_marker",
             Self::Warmup { .. } => "warmup",
             Self::Resting { .. } => "resting",
             Self::Context { .. } => "context",
@@ -644,7 +651,7 @@ mod tests {
         let rows = book.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
         let mut told: Vec<&str> = rows.map(|(code, _)| code).collect();
         let mut codes = codes();
-        assert_eq!(codes.len(), 60);
+        assert_eq!(codes.len(), 61);
         codes.sort_unstable();
         told.sort_unstable();
         assert_eq!(told, codes);

@@ -302,6 +302,9 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         Stop::RecursionLimit { steps } => {
             format!("recursion ends after {}, one more would bring it in", count(*steps, "step"))
         }
+        Stop::NoMarker { name } => {
+            format!("the prompt has no marker for {}, so it was not put in", quoted(name))
+        }
         Stop::ExcludedFromRecursion => "other entries may not bring it in".to_owned(),
         Stop::Suppressed => "forced off by @@dont_activate".to_owned(),
         Stop::NoKeys => "has no keys".to_owned(),

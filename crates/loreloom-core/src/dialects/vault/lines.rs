@@ -72,6 +72,14 @@ impl Lines {
         self.0.push(VaultLine { scan, name: name.into(), user, index, scanned });
     }
 
+    /// Appends a text to the newest message that is scanned; without one it becomes a message.
+    pub(crate) fn append(&mut self, text: &str) {
+        match self.0.iter_mut().rev().find(|line| line.scanned) {
+            Some(line) => line.scan = ScanText::new(format!("{}\n{text}", line.scan.as_str())),
+            None => self.push("", text, true, true),
+        }
+    }
+
     /// How many messages there are, scanned or not.
     pub fn len(&self) -> usize {
         self.0.len()

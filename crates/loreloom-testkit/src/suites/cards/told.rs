@@ -169,6 +169,7 @@ fn stopped<'a>(stop: &Stop, title: &impl Fn(&loreloom_core::ids::EntryId) -> &'a
         | Stop::LowScore { .. }
         | Stop::SearchLimit { .. }
         | Stop::RecursionLimit { .. }
+        | Stop::NoMarker { .. }
         | Stop::Guide
         | Stop::FellBack { .. } => code.to_owned(),
     }
