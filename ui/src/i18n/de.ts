@@ -370,12 +370,10 @@ export const de: Record<Key, string> = {
   'stop.stripped': 'derselbe Text war vor kurzem da',
   'stop.max_entries': 'es sind schon {most} Notizen da',
   'stop.not_selected': 'das auswählende Modell wählte ihn nicht',
-  'stop.not_selected.key':
-    '„{key}“ wurde gefunden, aber das auswählende Modell wählte ihn nicht',
+  'stop.not_selected.key': '„{key}“ wurde gefunden, aber das auswählende Modell wählte ihn nicht',
   'stop.no_marker': 'der Prompt hat keine Marke für „{name}“',
   'stop.unsure': 'das auswählende Modell war nur „{confidence}“ sicher, nötig ist „{needed}“',
-  'stop.low_score':
-    'handelt vom Gesagten, aber nicht genug (Punkte {score}, nötig sind {needed})',
+  'stop.low_score': 'handelt vom Gesagten, aber nicht genug (Punkte {score}, nötig sind {needed})',
   'stop.search_limit':
     'handelt vom Gesagten (Punkte {score}), aber nur die besten {most} werden betrachtet',
   'stop.recursion_limit':

@@ -31,10 +31,22 @@ pub(crate) struct VaultPlace {
     pub(crate) name: Option<String>,
     pub(crate) folder: PathBuf,
     pub(crate) told: VaultTold,
-    /// Whether whoever opens it does without it while it is not there.
-    pub(crate) may_wait: bool,
+    /// What happens if it cannot be read when it is opened.
+    pub(crate) patience: Patience,
     /// Its own settings.
     pub(crate) overrides: Changes,
+}
+
+/// What happens if a vault cannot be read when it is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// Nothing is opened.
+    #[default]
+    MustBeThere,
+    /// One that does not answer is waited for. A wrong key or certificate is an error.
+    MayBeAway,
+    /// It is waited for, whatever is wrong.
+    MayWait,
 }
 
 /// Who told of a vault.
@@ -59,7 +71,13 @@ impl VaultPlace {
     /// A vault without a name.
     pub(crate) fn unnamed(folder: &Path) -> Self {
         let (told, overrides) = (VaultTold::AtStart, Changes::default());
-        Self { name: None, folder: folder.to_owned(), told, may_wait: false, overrides }
+        Self {
+            name: None,
+            folder: folder.to_owned(),
+            told,
+            patience: Patience::default(),
+            overrides,
+        }
     }
 
     /// Reads `NAME=DIR` or `DIR`; a folder whose own name has a `=` is a folder.

@@ -10,18 +10,19 @@ use std::{
 
 use anyhow::Context as _;
 use loreloom_core::{
-    dialects::vault::{Conflict, FieldDefinition, Note, NoteSource, join},
+    dialects::vault::{Conflict, FieldDefinition, Note, NoteNaming, NoteSource, join, tell_apart},
     report::Warning,
     tokens::ByteEstimate,
     units::Tokens,
 };
 use loreloom_formats::vault::{NoteFile, NoteRead, NoteRules, read_fields, read_note, tags_of};
+use loreloom_llm::obsidian::ObsidianError;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use loreloom_settings::{Changes, override_note};
 
 use super::{
-    arguments::{VaultPlace, VaultSettings, VaultTold, own_reading},
+    arguments::{Patience, VaultPlace, VaultSettings, VaultTold, own_reading},
     rest::{Freshness, Refreshing, RestAccess, RestVault, is_address},
 };
 use crate::vault_folder::{
@@ -134,8 +135,8 @@ impl SourceStates {
 struct Source {
     name: String,
     place: Place,
-    /// Whether the server does without it while it is not there.
-    may_wait: bool,
+    /// What happens if it cannot be read when it is opened.
+    patience: Patience,
     /// The settings of this vault alone.
     overrides: Changes,
     read: BTreeMap<String, (Arc<str>, Option<Arc<Note>>)>,
@@ -220,8 +221,8 @@ impl Vaults {
         settings: VaultSettings,
     ) -> anyhow::Result<Self> {
         let mut sources: Vec<Source> = Vec::new();
-        for wanted @ VaultPlace { name, folder, may_wait, overrides, .. } in places {
-            let (place, may_wait) = (Place::open(wanted, rest)?, *may_wait);
+        for wanted @ VaultPlace { name, folder, patience, overrides, .. } in places {
+            let (place, patience) = (Place::open(wanted, rest)?, *patience);
             let name = match name {
                 Some(name) => name.clone(),
                 None if places.len() > 1 => place.name(folder),
@@ -232,7 +233,7 @@ impl Vaults {
                 "two vaults are called `{name}`: name them with `--vault NAME=DIR`"
             );
             let (overrides, read) = (overrides.clone(), BTreeMap::new());
-            sources.push(Source { name, place, may_wait, overrides, read });
+            sources.push(Source { name, place, patience, overrides, read });
         }
         let refreshing = settings.refreshing;
         let states = SourceStates::default();
@@ -292,7 +293,7 @@ impl Vaults {
                         }
                         continue;
                     }
-                    None if source.may_wait => {
+                    None if source.waits_after(&error) => {
                         problems.push(format!("{error:#}"));
                         self.states.tell(at, vec![format!("{error:#}")], false);
                         continue;
@@ -330,7 +331,10 @@ impl Vaults {
 
     /// The notes as they were read last.
     fn contents(&self) -> anyhow::Result<Contents> {
-        let notes: Vec<Arc<Note>> = self.sources.iter().flat_map(Source::notes).collect();
+        let mut notes: Vec<Arc<Note>> = self.sources.iter().flat_map(Source::notes).collect();
+        if self.settings.using.rules.names == NoteNaming::Any {
+            tell_apart(&mut notes);
+        }
         anyhow::ensure!(u32::try_from(notes.len()).is_ok(), "too many notes: {}", notes.len());
         let notes = match self.settings.conflict {
             Conflict::All => notes,
@@ -407,6 +411,15 @@ impl Source {
         self.read.values().filter_map(|(_, note)| note.clone())
     }
 
+    /// Whether it is waited for after this error.
+    fn waits_after(&self, error: &anyhow::Error) -> bool {
+        match self.patience {
+            Patience::MustBeThere => false,
+            Patience::MayBeAway => error.downcast_ref().is_some_and(ObsidianError::is_away),
+            Patience::MayWait => true,
+        }
+    }
+
     /// Where it is, as people know it.
     fn shown(&self) -> String {
         match self.place.root() {
@@ -433,7 +446,7 @@ impl Source {
             tags.iter().take(3).map(|(tag, count)| format!("`#{tag}` ({count})")).collect();
         let by_tag = match tags.first() {
             Some((tag, _)) => format!(
-                ", and `--vault-notes '#{tag}'` those with one tag (most have {})",
+                ", and `--vault-notes '#{tag}'` those with one tag (the most frequent are {})",
                 often.join(", ")
             ),
             None => String::new(),

@@ -17,7 +17,7 @@ use tokio::{runtime::Handle, sync::Mutex};
 
 use super::{
     VaultSettings,
-    arguments::{VaultPlace, VaultTold},
+    arguments::{Patience, VaultPlace, VaultTold},
     contents::{Contents, SourceStates, Vaults, Watching},
     rest::{Freshness, RestAccess, is_address},
 };
@@ -57,7 +57,9 @@ impl Keeper {
         }
         // A server starts while Obsidian does not run, and takes its notes up when it does.
         for place in &mut named {
-            place.may_wait = is_address(&place.folder);
+            if is_address(&place.folder) {
+                place.patience = Patience::MayBeAway;
+            }
         }
         let (open, states, work) = (RwLock::default(), RwLock::default(), Mutex::default());
         let freshness = RwLock::default();
@@ -150,8 +152,9 @@ impl Keeper {
             let (key, certificate) = (key.clone(), certificate.clone());
             let told = VaultTold::Registered { key, certificate, is_new };
             let (folder, overrides) = (PathBuf::from(place), own_settings(notes.as_deref()));
-            let (name, may_wait) = (Some(name.clone()), !is_new);
-            places.push(VaultPlace { name, folder, told, may_wait, overrides });
+            let patience = if is_new { Patience::MustBeThere } else { Patience::MayWait };
+            let name = Some(name.clone());
+            places.push(VaultPlace { name, folder, told, patience, overrides });
             let open_as = registered_name;
             open.push(OpenVault { name: open_as, place: place.clone(), registered: true });
         }

@@ -232,7 +232,7 @@ mod tests {
                 "chance",
                 |note| note.probability = Some(0.0),
                 same,
-                vec![FixChange::Probability { percent: 64.0 }],
+                vec![FixChange::Probability { percent: 100.0 }],
             ),
             (
                 "requires",

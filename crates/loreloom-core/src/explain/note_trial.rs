@@ -187,6 +187,10 @@ impl Trial for NoteTrial<'_> {
                 let more = (1..=64).map(|more| Self::setting("vault.fuzzy_most", most + more));
                 self.first_that_helps(stop, more)?
             }
+            // Nobody rolls for a chance of 0, so no other number is known to be enough.
+            Stop::Chance { probability, .. } if *probability <= 0.0 => {
+                FixChange::Probability { percent: 100.0 }
+            }
             Stop::Chance { roll, .. } => {
                 FixChange::Probability { percent: roll.ceil().clamp(1.0, 100.0) }
             }

@@ -116,6 +116,26 @@ fn merge(first: &mut Note, second: Note, counter: &dyn TokenCounter) {
     }
 }
 
+/// Gives notes of one vault that share a heading their file names as titles. In Obsidian a file's
+/// name is the note's name, and many notes may begin with the same heading. The heading stays an
+/// alias.
+pub fn tell_apart(notes: &mut [Arc<Note>]) {
+    let mut counts: FxHashMap<(String, String), u32> = FxHashMap::default();
+    let key = |note: &Note| (note.vault.clone(), note.title.to_lowercase());
+    for note in notes.iter() {
+        *counts.entry(key(note)).or_default() += 1;
+    }
+    for note in notes {
+        let name = note.file_name();
+        if counts[&key(note)] > 1 && !name.is_empty() && *name != note.title {
+            let name = name.to_owned();
+            let note = Arc::make_mut(note);
+            let heading = std::mem::replace(&mut note.title, name);
+            note.aliases.push(heading);
+        }
+    }
+}
+
 /// Resolves links to the titles of notes, as those notes spell them. Notes whose links do not
 /// change are not copied.
 pub(crate) fn resolve_links(notes: &mut [Arc<Note>], names: &NameIndex) {
@@ -206,6 +226,18 @@ mod tests {
         let mut second = note("s", "keep");
         second.fields.insert("mood".to_owned(), Value::Null);
         assert_eq!(merged(note("n", "Keep"), second).fields.get("mood"), None);
+    }
+
+    #[test]
+    fn notes_that_share_a_heading_are_called_by_their_files() {
+        let of = |path: &str, title: &str| Arc::new(Note::new("v", path, title));
+        let mut notes =
+            [of("Npc/Ilka.md", "Overview"), of("Bo.md", "overview"), of("C.md", "Harbour")];
+        tell_apart(&mut notes);
+        let names: Vec<(&str, &[String])> =
+            notes.iter().map(|note| (note.title.as_str(), note.aliases.as_slice())).collect();
+        let (first, second) = (["Overview".to_owned()], ["overview".to_owned()]);
+        assert_eq!(names, [("Ilka", &first[..]), ("Bo", &second[..]), ("Harbour", &[][..])]);
     }
 
     #[test]

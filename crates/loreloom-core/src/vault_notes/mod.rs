@@ -18,7 +18,7 @@ pub use self::{
         FieldDefinition, FieldKind, Gating, NOT_IMPLEMENTED, Operator, ROUND_TRIP, Tolerance,
         is_empty_value,
     },
-    join::{Conflict, Duplicate, duplicates, join},
+    join::{Conflict, Duplicate, duplicates, join, tell_apart},
     lint::{Issue, IssueKind, Severity, inspect, inspect_use},
     names::NoteNaming,
     note::{DEEPEST, Note, NoteKind, NotePosition, NoteSeat, Refine, Relations, depth_of, hash_of},

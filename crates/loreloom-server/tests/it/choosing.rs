@@ -9,7 +9,7 @@ use loreloom_core::{
     engine::{EngineInput, decide},
     ids::TenantId,
     library::LibrarySource,
-    report::{Fallback, Outcome, SelectionUse, Served, Stop},
+    report::{Fallback, Outcome, SelectionUse, Served, Stop, words},
     rules::{Rules, VaultUse},
     state::StoryState,
     tokens::ByteEstimate,
@@ -63,10 +63,16 @@ async fn say(loreloom: &Loreloom, chat: &[(&str, &str)]) -> TurnRecord {
         .await
         .unwrap();
     assert_eq!(response.status(), 200);
-    assert_eq!(response.headers().get("x-loreloom-warning"), None);
+    let warning = response.headers().get("x-loreloom-warning").cloned();
     response.text().await.unwrap();
     loreloom.story(chat.len() + 1).await;
-    loreloom.app.last_turn().await.unwrap().unwrap().record
+    let record = loreloom.app.last_turn().await.unwrap().unwrap().record;
+    // A front end learns at once that nobody chose, and why.
+    let selection = record.report.selection.as_ref();
+    let failed = selection.filter(|one| matches!(one.served, Served::Failed { .. }));
+    let told = warning.as_ref().map(|warning| warning.to_str().unwrap());
+    assert_eq!(told, failed.map(words::selection).as_deref());
+    record
 }
 
 /// The turn of a new story that speaks of both notes, the chooser answering like this.

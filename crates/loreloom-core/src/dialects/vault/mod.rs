@@ -16,6 +16,8 @@ mod groups;
 mod lines;
 mod marks;
 mod matching;
+#[cfg(test)]
+mod oracle;
 mod order;
 mod picks;
 mod pipeline;
@@ -64,6 +66,6 @@ pub use crate::{
         Conflict, DEEPEST, FieldDefinition, FieldKind, Gating, Issue, IssueKind, NOT_IMPLEMENTED,
         Note, NoteKind, NoteNaming, NotePosition, NoteSeat, NoteSource, Operator, ROUND_TRIP,
         Refine, Relations, Selecting, Setup, Severity, changes, depth_of, duplicates, hash_of,
-        inspect, inspect_setup, inspect_use, join,
+        inspect, inspect_setup, inspect_use, join, tell_apart,
     },
 };
