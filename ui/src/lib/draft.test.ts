@@ -3,7 +3,7 @@ import type { EntryView } from '../api/types';
 import { draftOf, patchOf } from './draft';
 
 const VIEW = {
-  dialect: 'world_info',
+  dialect: 'world-info',
   entry: {
     comment: 'The quay',
     name: '',

@@ -22,7 +22,7 @@ export interface Draft {
 
 type Entry = NonNullable<EntryView['entry']>;
 
-const isCard = (view: EntryView): boolean => view.dialect === 'cards';
+const isCard = (view: EntryView): boolean => view.dialect !== 'world-info';
 /** World Info calls an entry by its comment, cards by its name. */
 const titleField = (view: EntryView, entry: Entry): 'comment' | 'name' =>
   isCard(view)

@@ -12,12 +12,13 @@ pub use self::traffic::Judge as TrafficJudge;
 use crate::conformance::Suite;
 
 /// The names of all suites.
-pub const NAMES: [&str; 6] = ["worldinfo", "vault", "memory", "formats", "traffic", "cards"];
+pub const NAMES: [&str; 7] =
+    ["worldinfo", "vault", "memory", "formats", "traffic", "cards", "sources"];
 
 /// The suite of that name.
 pub fn named(name: &str) -> Option<Box<dyn Suite>> {
     match name {
-        "cards" => Some(Box::new(cards::Cards)),
+        "cards" | "sources" => Some(Box::new(cards::Cards)),
         "memory" => Some(Box::new(memory::Memory)),
         "worldinfo" => Some(Box::new(worldinfo::WorldInfo)),
         "traffic" => Some(Box::new(traffic::Traffic::default())),

@@ -1,0 +1,28 @@
+/** The rules that a book can run by, in the order of the menu. */
+import type { Book } from '../api/types';
+
+export type Dialect = Book['dialect'];
+
+export const DIALECTS: readonly Dialect[] = [
+  'world-info',
+  'cards',
+  'card-v3',
+  'seed-002',
+  'unorouter',
+  'risu',
+  'kobold',
+  'ai-dungeon',
+  'agnai',
+  'janitor',
+  'chub',
+  'backyard',
+];
+
+/** What a book will do, in the words of the server. */
+export const ruleWords = (rules: Book['rules']): string[] => [
+  rules.depth,
+  rules.matching,
+  rules.recursion,
+  rules.budget,
+  rules.place,
+];
