@@ -584,7 +584,7 @@ fn take_up(stories: &mut KnownStories, others: &[(&ChatId, &Teller)]) {
 #[test]
 fn a_story_goes_on_in_another_process() {
     let (mut here, mut there) = (KnownStories::new(), KnownStories::new());
-    let (mut mira, chat) = told(&mut here, "Mira", 1);
+    let (mut mira, chat) = play(&mut here, "Mira", 1);
     for (turn, text) in ["And then?", "And now?", "Who rang?"].into_iter().enumerate() {
         let (from, to) = if turn % 2 == 0 { (&here, &mut there) } else { (&there, &mut here) };
         assert_eq!(from.len(), 1);
@@ -599,7 +599,7 @@ fn a_story_goes_on_in_another_process() {
 #[test]
 fn a_swipe_and_an_edit_of_the_opening_are_known_in_another_process() {
     let (mut here, mut there) = (KnownStories::new(), KnownStories::new());
-    let (mut mira, chat) = told(&mut here, "Mira", 1);
+    let (mut mira, chat) = play(&mut here, "Mira", 1);
     take_up(&mut there, &[(&chat, &mira)]);
     mira.chat.pop();
     let swipe = there.clone().recognise(&mira.request(0, &[]));
@@ -634,7 +634,7 @@ fn another_card_with_the_same_opening_is_another_story_in_another_process_too() 
 #[test]
 fn a_chat_that_went_on_in_another_process_is_not_opened_again() {
     let (mut here, mut there) = (KnownStories::new(), KnownStories::new());
-    let (mira, chat) = told(&mut here, "Mira", 3);
+    let (mira, chat) = play(&mut here, "Mira", 3);
     take_up(&mut there, &[(&chat, &mira)]);
     let mut again = mira.clone();
     again.chat.truncate(2);
@@ -650,7 +650,7 @@ fn a_chat_that_went_on_in_another_process_is_not_opened_again() {
 #[test]
 fn what_is_known_of_a_chat_stays_when_another_process_writes_to_it() {
     let mut here = KnownStories::new();
-    let (mut mira, chat) = told(&mut here, "Mira", 3);
+    let (mut mira, chat) = play(&mut here, "Mira", 3);
     let before = (here.cost(), here.len());
     take_up(&mut here, &[(&chat, &mira)]);
     assert_eq!((here.cost(), here.len()), before, "nothing is new");

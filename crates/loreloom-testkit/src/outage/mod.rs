@@ -137,6 +137,9 @@ pub fn run(program: &Path, outage: Outage<'_>, cycles: u64) -> Result<OutageTall
             outage.end(&server)?;
         }
         server.wait_until_ready()?;
+        if let Outage::SmallDisk(disk) = outage {
+            disk.settle()?;
+        }
         tally.cycles += 1;
         count(&mut tally, &server, cycle, &answers)?;
     }
