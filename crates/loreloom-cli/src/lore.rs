@@ -15,11 +15,11 @@ use loreloom_core::{
     rules::Rules,
     turn::{Near, Transcript},
 };
-use loreloom_formats::{ImportOptions, Imported, Limits, Severity, dialect_of, import};
+use loreloom_formats::{ImportOptions, Imported, Limits, Severity, import};
 use loreloom_llm::embed::StaticEmbedder;
 use loreloom_server::Lore;
 use loreloom_server::lore_vectors::LoreVectors;
-use loreloom_settings::{BookDialect, Changes, Settings, StartSettings, override_book};
+use loreloom_settings::{Changes, Settings, StartSettings, override_book};
 
 use crate::{
     commands::runtime,
@@ -42,15 +42,6 @@ pub(crate) struct LoreArguments {
 
     #[command(flatten)]
     settings: SettingArguments,
-}
-
-/// How a book is read.
-fn dialect_for(dialect: BookDialect, book: &Book) -> Dialect {
-    match dialect {
-        BookDialect::Auto => dialect_of(book),
-        BookDialect::WorldInfo => Dialect::WorldInfo,
-        BookDialect::Cards => Dialect::Cards,
-    }
 }
 
 impl LoreArguments {
@@ -86,21 +77,23 @@ impl LoreArguments {
         let mut books: Vec<Arc<Book>> = Vec::new();
         let mut mounted = Vec::new();
         for path in &self.books {
-            let book = Arc::new(load_book(path, &files::stem(path), &books)?);
+            let (book, card) = load_book(path, &files::stem(path), &books)?;
+            let book = Arc::new(book);
             books.push(Arc::clone(&book));
-            let dialect = dialect_for(settings.lore.dialect, &book);
-            mounted.push((Volume { book, dialect }, vec![Binding::Everywhere]));
+            let dialect = settings.lore.dialect.of(&book);
+            let binding = card.map_or(Binding::Everywhere, Binding::Card);
+            mounted.push((Volume { book, dialect }, vec![binding]));
         }
         for one in &config.books {
             let path = config.path(&one.file);
-            let mut book = load_book(&path, &files::stem(&path), &books)?;
+            let (mut book, _) = load_book(&path, &files::stem(&path), &books)?;
             override_book(&mut book, &one.overrides);
             let book = Arc::new(book);
             books.push(Arc::clone(&book));
             let own = one.overrides.get("lore.dialect").cloned();
             let own = own.map(serde_json::from_value).transpose()?;
             let dialect = one.dialect.or(own).unwrap_or(settings.lore.dialect);
-            let dialect = dialect_for(dialect, &book);
+            let dialect = dialect.of(&book);
             mounted.push((Volume { book, dialect }, one.to.clone()));
         }
         Ok(mounted)
@@ -120,7 +113,7 @@ impl LoreArguments {
             None => Vec::new(),
         };
         let volumes = card.into_iter().chain(global).map(|(book, binding)| {
-            let dialect = dialect_for(settings.lore.dialect, &book);
+            let dialect = settings.lore.dialect.of(&book);
             (Volume { book, dialect }, vec![binding])
         });
         Ok(Lore::compile(volumes, notes, rules, None)?)
@@ -144,7 +137,7 @@ impl LoreArguments {
 
     /// How a book is read that nobody has read before.
     pub(crate) fn dialect_of(&self, book: &Book) -> anyhow::Result<Dialect> {
-        Ok(dialect_for(self.settings()?.lore.dialect, book))
+        Ok(self.settings()?.lore.dialect.of(book))
     }
 
     /// The books these arguments name.
@@ -174,7 +167,7 @@ fn source_of(
         None => Vec::new(),
     };
     let volume = |book: Arc<Book>| {
-        let dialect = dialect_for(settings.lore.dialect, &book);
+        let dialect = settings.lore.dialect.of(&book);
         Volume { book, dialect }
     };
     Ok(LibrarySource { volumes: books.into_iter().map(volume).collect(), notes, rules })
@@ -205,7 +198,7 @@ pub(crate) fn near(lore: &Lore, transcript: &Transcript) -> anyhow::Result<Vec<N
 pub(crate) fn load_books(paths: &[PathBuf]) -> anyhow::Result<Vec<Arc<Book>>> {
     let mut books: Vec<Arc<Book>> = Vec::new();
     for path in paths {
-        books.push(Arc::new(load_book(path, &files::stem(path), &books)?));
+        books.push(Arc::new(load_book(path, &files::stem(path), &books)?.0));
     }
     Ok(books)
 }
@@ -255,7 +248,12 @@ fn read(path: &Path, options: &ImportOptions) -> anyhow::Result<Imported> {
     import(&bytes, options).with_context(|| format!("`{}`", path.display()))
 }
 
-fn load_book(path: &Path, id: &str, others: &[Arc<Book>]) -> anyhow::Result<Book> {
+/// A book, and the character whose card it is in.
+fn load_book(
+    path: &Path,
+    id: &str,
+    others: &[Arc<Book>],
+) -> anyhow::Result<(Book, Option<String>)> {
     let taken = |id: &str| others.iter().any(|book| book.id.as_str() == id);
     let mut numbered = (2..).map(|number| format!("{id}-{number}"));
     let id =
@@ -265,5 +263,6 @@ fn load_book(path: &Path, id: &str, others: &[Arc<Book>]) -> anyhow::Result<Book
         // The book is usable; a warning that cannot be shown must not stop that.
         let _unwritten = writeln!(io::stderr(), "loreloom: `{}`: {note}", path.display());
     }
-    Ok(imported.book)
+    let character = imported.card.map(|card| card.spoken_name().to_owned());
+    Ok((imported.book, character))
 }

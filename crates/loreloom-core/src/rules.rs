@@ -3,11 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    assemble::PromptTemplate,
     dialects::{
         cards::CardRules,
         vault::{FieldDefinition, SelectionRules, VaultRules},
         worldinfo::{Quirks, WorldInfoRules},
     },
+    engine::SameText,
     notebook::NotebookRules,
     regex_script::RegexScript,
     room::RoomRules,
@@ -36,6 +38,13 @@ pub struct Rules {
     /// The budget over everything.
     #[serde(skip_serializing_if = "RoomRules::is_default")]
     pub budget: RoomRules,
+    /// What happens to a text that two books have.
+    #[serde(skip_serializing_if = "SameText::is_default")]
+    pub same_text: SameText,
+    /// The order of the prompts that are built here. In others it says where the slot of card
+    /// books is.
+    #[serde(skip_serializing_if = "PromptTemplate::is_default")]
+    pub template: PromptTemplate,
 }
 
 /// How a vault takes part.
@@ -88,8 +97,13 @@ impl Profile {
             Self::Loreloom => Quirks::default(),
             Self::SillyTavern119 => Quirks::sillytavern_1_19(),
         };
+        let same_text = match self {
+            Self::Loreloom => SameText::Once,
+            Self::SillyTavern119 => SameText::Twice,
+        };
         Rules {
             world_info: WorldInfoRules { quirks, ..WorldInfoRules::default() },
+            same_text,
             ..Rules::default()
         }
     }

@@ -137,7 +137,8 @@ impl Story<'_> {
             name: item.message.name.clone(),
             content: item.message.text.clone(),
         });
-        WovenTurn { decision, history: history.collect(), verdicts, reasons }
+        let template = self.engine.rules.template.clone();
+        WovenTurn { decision, template, history: history.collect(), verdicts, reasons }
     }
 
     /// The messages so far, to be stored.
@@ -160,6 +161,7 @@ impl Story<'_> {
 /// What was decided for one reply.
 pub struct WovenTurn {
     decision: Decision,
+    template: PromptTemplate,
     history: Vec<PromptMessage>,
     verdicts: Vec<Verdict>,
     reasons: Vec<String>,
@@ -171,9 +173,9 @@ impl WovenTurn {
         &self.decision.injections
     }
 
-    /// The prompt with the lore in place, in SillyTavern's order of blocks.
+    /// The prompt with the lore in place, in the order of the rules' template.
     pub fn prompt(&self, texts: &PromptTexts) -> Assembled {
-        build(&PromptTemplate::default(), texts, &self.history, &self.decision.injections)
+        build(&self.template, texts, &self.history, &self.decision.injections)
     }
 
     /// Every entry with the reason why it is in or out.
@@ -267,7 +269,8 @@ mod tests {
         story.say(Message::new(Role::User, None, "The tower and the bell"));
         let turn = story.weave();
         let tokens: Vec<Tokens> = turn.injections().iter().map(|one| one.tokens).collect();
-        assert_eq!(tokens, [Tokens(3), Tokens(5)]);
+        // Nobody speaks, so `{{char}}` stays.
+        assert_eq!(tokens, [Tokens(3), Tokens(6)]);
         assert_eq!(turn.decision().report.facts.tokenizer, "words");
     }
 }

@@ -16,6 +16,7 @@ use crate::{
     import::{ImportOptions, import},
     json::{Json, Node},
     schema::Schema,
+    seed002,
 };
 
 macro_rules! formats {
@@ -88,6 +89,8 @@ formats! {
     KoboldLite = "kobold-lite", Text;
     /// `KoboldAI` United world info.
     KoboldUnited = "kobold-united", Text;
+    /// A book with the field names of the written rules.
+    Seed002 = "seed-002", Text;
     /// `AI Dungeon` story cards and older world info.
     Aidungeon = "aidungeon", Text;
     /// `JanitorAI` lorebook.
@@ -146,6 +149,7 @@ impl Format {
             Self::RisuModuleJson | Self::RisuModule => &Risu::Module,
             Self::KoboldLite => &Kobold::Lite,
             Self::KoboldUnited => &Kobold::United,
+            Self::Seed002 => &crate::seed002::WrittenBook,
             Self::Aidungeon => &crate::aidungeon::StoryCards,
             Self::Janitor => &crate::janitor::JanitorBook,
             Self::Byaf | Self::ByafCharacter => &crate::byaf::LoreItems,
@@ -205,6 +209,10 @@ fn of_object(root: &Node<'_>) -> Option<Format> {
         Some(Format::KoboldUnited)
     } else if has("loreItems") {
         Some(Format::ByafCharacter)
+    } else if entries.is_some_and(has_written_rows)
+        && seed002::BOOK_SETTINGS.iter().any(|key| has(key))
+    {
+        Some(Format::Seed002)
     } else if entries.is_some_and(Node::is_object) {
         Some(Format::Sillytavern)
     } else if let Some(entries) = entries.filter(|entries| entries.is_array()) {
@@ -212,7 +220,7 @@ fn of_object(root: &Node<'_>) -> Option<Format> {
     } else if has("character_book") || data.is_some_and(|data| data.get("character_book").is_some())
     {
         Some(Format::CardV2)
-    } else if has("name") && (has("first_mes") || has("description")) {
+    } else if is_first_card(root) {
         Some(Format::CardV1)
     } else if has("char_name") {
         Some(Format::Pygmalion)
@@ -221,9 +229,47 @@ fn of_object(root: &Node<'_>) -> Option<Format> {
     }
 }
 
+/// What only a character has besides a name and a description.
+const OF_CHARACTERS: [&str; 4] = ["first_mes", "personality", "scenario", "mes_example"];
+/// What else the root of a card may have.
+const BESIDE_CHARACTERS: [&str; 14] = [
+    "name",
+    "description",
+    "avatar",
+    "chat",
+    "create_date",
+    "creatorcomment",
+    "creator",
+    "creator_notes",
+    "fav",
+    "metadata",
+    "tags",
+    "talkativeness",
+    "extensions",
+    "json_data",
+];
+
+/// Whether an object is a card of the first kind. Many files have a name and a description, so
+/// that alone is a card only if nothing else is there.
+fn is_first_card(root: &Node<'_>) -> bool {
+    let has = |key: &str| root.get(key).is_some_and(|node| !node.is_null());
+    let is_text = |key: &str| root.get(key).is_some_and(|node| node.as_str().is_some());
+    let is_beside = |key: &str| BESIDE_CHARACTERS.contains(&key);
+    let is_bare = || root.members().iter().all(|member| is_beside(member.key.as_ref()));
+    has("name")
+        && (OF_CHARACTERS.iter().any(|key| is_text(key)) || is_text("description") && is_bare())
+}
+
 /// Whether a list has rows: a save of the newer kind leaves the older list empty.
 fn has_rows(list: &Node<'_>) -> bool {
     !list.items().is_empty()
+}
+
+/// Whether rows have none of the names that only World Info gives to keys and ids.
+fn has_written_rows(rows: &Node<'_>) -> bool {
+    let of_world_info = |row: &Node<'_>| ["key", "uid"].iter().any(|key| row.get(key).is_some());
+    let in_map = || rows.members().iter().any(|member| of_world_info(&member.value));
+    (rows.is_array() || rows.is_object()) && !rows.items().iter().any(of_world_info) && !in_map()
 }
 
 /// Whether any row has this key.
@@ -333,6 +379,10 @@ mod tests {
             (r#"[{"keysRaw":"a"}]"#, Some(Format::Janitor)),
             (r#"[{"key":"a","content":"b"}]"#, Some(Format::KoboldLite)),
             (r#"{"entries":{}}"#, Some(Format::Sillytavern)),
+            (r#"{"scanDepth":4,"entries":[]}"#, Some(Format::Seed002)),
+            (r#"{"recursiveScanning":true,"entries":{}}"#, Some(Format::Seed002)),
+            (r#"{"kind":"memory","scanDepth":4,"entries":[]}"#, Some(Format::Agnai)),
+            (r#"{"scanDepth":4,"entries":{"0":{"key":["a"]}}}"#, Some(Format::Sillytavern)),
             (r#"{"entries":[{"keys":["a"],"content":"b"}]}"#, Some(Format::CharacterBook)),
             (r#"{"entries":[{"key":["a"],"content":"b"}]}"#, Some(Format::Sillytavern)),
             (r#"{"entries":[{"keywords":["a"],"entry":"b"}]}"#, Some(Format::Agnai)),
@@ -341,6 +391,9 @@ mod tests {
             (r#"{"char_name":"x","name":"x","first_mes":"y"}"#, Some(Format::CardV1)),
             (r#"{"name":"x","first_mes":"y"}"#, Some(Format::CardV1)),
             (r#"{"data":{"name":"x"}}"#, None),
+            (r#"{"name":"x","description":"y"}"#, Some(Format::CardV1)),
+            (r#"{"name":"x","description":"y","version":"1.0.0","scripts":{}}"#, None),
+            (r#"{"name":"x","scenario":"y","version":1}"#, Some(Format::CardV1)),
             (r#"{"data":["name"]}"#, None),
             (r#"{"format":"wyvern","entries":{"0":{"key":["a"]}}}"#, Some(Format::Sillytavern)),
             (

@@ -15,7 +15,7 @@ use crate::{
     json::{self, Json, Node, Oddity, OddityKind, js},
     limits::{Limit, Limits},
     note::{ImportNote, Notes},
-    perchance,
+    perchance, program,
     risu::Risu,
     schema::Schema,
     text, tree,
@@ -97,7 +97,7 @@ pub struct Imported {
 pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Imported, FormatError> {
     let mut notes = Notes::default();
     let document = document::open(bytes, options, &mut notes)?;
-    let ReadBook { mut book, card, format, version, is_named } =
+    let ReadBook { mut book, card, format, version, is_named, program } =
         read(&document, options, &mut notes)?;
     let assumed_name = (!is_named && !book.name.is_empty()).then(|| book.name.clone());
     book.origin = Some(Origin {
@@ -106,6 +106,7 @@ pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Imported, FormatE
         container: document.part.container(),
         style: text::style(&document.text),
         source: Some(Arc::from(document.text.as_ref())),
+        program: program.map(str::to_owned),
         assumed_name,
     });
     Ok(Imported { book, card, format, notes: notes.finish() })
@@ -120,6 +121,8 @@ pub(crate) struct ReadBook {
     pub(crate) version: Option<String>,
     /// Whether the book's name is the file's.
     pub(crate) is_named: bool,
+    /// The program that wrote it, if the format does not say it.
+    pub(crate) program: Option<&'static str>,
 }
 
 /// Reads an opened document.
@@ -140,7 +143,14 @@ pub(crate) fn read(
     if document.part == Part::Whole && perchance::is_plain(body, options.file_name.as_deref()) {
         let book = perchance::read(body, options)?;
         let format = Format::Perchance;
-        return Ok(ReadBook { book, card: None, format, version: None, is_named: false });
+        return Ok(ReadBook {
+            book,
+            card: None,
+            format,
+            version: None,
+            is_named: false,
+            program: None,
+        });
     }
     let parsed = json::parse(body, &options.limits)?;
     let root = &parsed.root;
@@ -172,7 +182,13 @@ pub(crate) fn read(
     if format == Format::CardV2 && root.get("spec").is_none() {
         notes.warn("spec", "is missing: read as a V2 card because it has a `character_book`");
     }
-    Ok(ReadBook { book, card, format, version: version(root), is_named })
+    let program = match document.part {
+        Part::Module(_) => Some(program::RISU),
+        Part::Whole | Part::Yaml | Part::Chunk | Part::Comment(_) | Part::File(_) => {
+            card.as_ref().and_then(|_| program::of(root))
+        }
+    };
+    Ok(ReadBook { book, card, format, version: version(root), is_named, program })
 }
 
 /// The version of its format that a file states.

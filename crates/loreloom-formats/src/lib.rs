@@ -45,10 +45,14 @@ mod note;
 mod novelai;
 mod perchance;
 mod png;
+mod program;
+mod proof;
+mod repeated;
 mod risu;
 mod risum;
 mod rows;
 mod schema;
+mod seed002;
 pub mod sillytavern;
 mod text;
 mod tolerant;
@@ -68,4 +72,6 @@ pub use self::{
     json::JsonEdits,
     limits::{Limit, Limits, is_container},
     note::{ImportNote, Severity},
+    proof::{RoundTripProof, prove},
+    repeated::repeated_texts,
 };

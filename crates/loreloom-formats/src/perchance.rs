@@ -33,7 +33,26 @@ pub(crate) fn is_plain(text: &str, file_name: Option<&str>) -> bool {
         Some(_) => !text.trim().is_empty(),
         None => text.trim().contains(char::is_whitespace),
     };
-    is_text_file && !looks_like_json && !is_binary && says_something
+    is_text_file && !looks_like_json && !is_binary && says_something && !is_for_programs(text)
+}
+
+/// Whether most lines are written for programs and not for readers: comments, paths, addresses
+/// and settings, as in `robots.txt`.
+fn is_for_programs(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let for_programs = lines.iter().filter(|line| is_machine_line(line)).count();
+    for_programs * 2 > lines.len()
+}
+
+fn is_machine_line(line: &str) -> bool {
+    let is_address = |word: &str| word.starts_with(['/', '*']) || word.contains("://");
+    let is_rule = line.split_once(':').is_some_and(|(name, value)| {
+        let value = value.trim();
+        let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+        is_name && (is_address(line) || is_address(value)) && !value.contains(char::is_whitespace)
+    });
+    let is_setting = line.contains('=') && !line.contains(char::is_whitespace);
+    line.starts_with('#') || is_rule || is_setting
 }
 
 /// Whether a text begins as JSON does: not as a macro, a name in brackets or somebody's
@@ -178,6 +197,14 @@ mod tests {
     fn only_readable_text_is_plain_lore() {
         for (text, name, expected) in [
             ("The harbor is grey.", None, true),
+            ("Mira: captain\nAge: 30", Some("mira.txt"), true),
+            ("User-agent: *\nDisallow: /private\n", Some("robots.txt"), false),
+            (
+                "# Rules\nUser-agent: x\nDisallow: /\n\nSitemap: https://a.b/c",
+                Some("robots.txt"),
+                false,
+            ),
+            ("numpy==1.26\nregex>=2024", Some("requirements.txt"), false),
             ("The harbor is grey.", Some("lore.txt"), true),
             ("The harbor is grey.", Some("lore.json"), false),
             ("{ broken", Some("lore.txt"), false),

@@ -215,7 +215,7 @@ mod tests {
         let rows = [row("p", "gong", "normal"), row("p", "k", "child"), row("p", "", "child")];
         let file = json!({ "type": "risu", "ver": 1, "data": rows }).to_string();
         let book = import(file.as_bytes(), &ImportOptions::new("b")).unwrap().book;
-        assert_eq!(dialect_of(&book), Dialect::Cards);
+        assert_eq!(dialect_of(&book), Dialect::Risu);
         let parent = Some(OriginalId::Text("p".to_owned()));
         let told = |book: &Book| -> Vec<(Option<OriginalId>, bool)> {
             let entries = book.entries.iter();

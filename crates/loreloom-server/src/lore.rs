@@ -15,7 +15,7 @@ use loreloom_core::{
     dialects::vault::Note,
     engine::{self, Decision, EngineInput, PreparedTurn},
     explain::{Case, Fix, explain},
-    ids::{EntryId, TenantId},
+    ids::{BookId, EntryId, TenantId},
     library::{ActiveEntries, Attachment, Binding, Cast, Library, LibrarySource, Volume},
     report::{KeyCost, Verdict, Warning},
     rules::Rules,
@@ -189,6 +189,12 @@ impl Lore {
     /// The books in order, each with what it is attached to.
     pub(crate) fn volumes(&self) -> impl Iterator<Item = (&Volume, &[Binding])> {
         self.source.volumes.iter().zip(self.bindings.iter().map(Vec::as_slice))
+    }
+
+    /// What a book is attached to.
+    pub(crate) fn bindings_of(&self, id: &BookId) -> Vec<Binding> {
+        let found = self.volumes().find(|(volume, _)| volume.book.id == *id);
+        found.map(|(_, bindings)| bindings.to_vec()).unwrap_or_default()
     }
 
     /// The compiled books.

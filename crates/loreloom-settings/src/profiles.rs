@@ -78,8 +78,15 @@ const fn profile(name: &'static str, section: &'static str, setting: &'static st
 pub const PROFILES: &[ProfileRow] = &[
     profile("sillytavern-1.19", "world_info", "world_info.profile"),
     profile("card-v3", "cards", "cards.profile"),
+    profile("seed-002", "cards", "cards.profile"),
     profile("unorouter", "cards", "cards.profile"),
     profile("risu", "cards", "cards.profile"),
+    profile("kobold", "cards", "cards.profile"),
+    profile("ai-dungeon", "cards", "cards.profile"),
+    profile("agnai", "cards", "cards.profile"),
+    profile("janitor", "cards", "cards.profile"),
+    profile("chub", "cards", "cards.profile"),
+    profile("backyard", "cards", "cards.profile"),
     profile("deeplore-2.x", "vault", "vault.profile"),
     profile("deeplore-2.0", "vault", "vault.profile"),
     profile("smart-memory-1.8", "memory", "memory.profile"),
@@ -121,7 +128,9 @@ impl Settings {
     /// The settings of profiles.
     pub fn of(profiles: Profiles) -> Self {
         let mut settings = Self { profiles, ..Self::default() };
-        settings.world_info = profiles.world_info.rules().world_info;
+        let world_info = profiles.world_info.rules();
+        settings.lore.same_text = world_info.same_text;
+        settings.world_info = world_info.world_info;
         settings.cards = profiles.cards.rules();
         let vault = &mut settings.vault;
         (vault.rules, vault.reading) = match profiles.vault {

@@ -12,5 +12,6 @@ pub mod outage;
 pub mod postgres;
 mod real_server;
 pub mod soak;
+pub mod source_rules;
 pub mod store_suite;
 pub mod suites;

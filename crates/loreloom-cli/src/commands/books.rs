@@ -1,15 +1,20 @@
 //! Stored books, and what they are attached to.
 
-use std::{io::Write, path::PathBuf, sync::Arc};
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use anyhow::Context as _;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use loreloom_core::{
     ids::{BookId, TenantId},
-    library::{Binding, Dialect, Volume},
+    library::{Binding, BookRules, Dialect, Volume},
+    rules::Rules,
     units::Timestamp,
 };
-use loreloom_formats::dialect_of;
+use loreloom_formats::{dialect_of, repeated_texts};
 use loreloom_ports::{Clock as _, Revision};
 use loreloom_server::{Maker, StoredBook, StoredBooks};
 
@@ -79,43 +84,34 @@ struct NewBooks {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// What they are attached to: `everywhere`, `character:NAME`, `persona:NAME`, `group:NAME` or
-    /// `chat:ID`; may be given several times. A stored book keeps its own
+    /// What they are attached to: `everywhere`, `character:NAME`, `card:NAME`, `persona:NAME`,
+    /// `group:NAME` or `chat:ID`; may be given several times. A stored book keeps its own; the
+    /// book of a new card is attached to its character
     #[arg(long = "to", value_name = "WHERE", value_parser = binding)]
     to: Vec<Binding>,
 
-    /// How they are read: without it books of cards with decorators are card books, all
-    /// others World Info, and a book that is there stays as it is
-    #[arg(long, value_enum)]
-    dialect: Option<DialectName>,
+    /// The rules they run by, such as `risu` or `seed-002`. Without it those of the program they
+    /// come from; a stored book keeps its own
+    #[arg(long, value_name = "DIALECT", value_parser = dialect)]
+    dialect: Option<Dialect>,
 
     /// The id of a single book, instead of its file's name
     #[arg(long, value_name = "BOOK")]
     id: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum DialectName {
-    /// `SillyTavern`'s World Info
-    WorldInfo,
-    /// Card books with decorators
-    Cards,
-}
-
-impl From<DialectName> for Dialect {
-    fn from(name: DialectName) -> Self {
-        match name {
-            DialectName::WorldInfo => Self::WorldInfo,
-            DialectName::Cards => Self::Cards,
-        }
-    }
+fn dialect(text: &str) -> Result<Dialect, String> {
+    Dialect::from_name(text).ok_or_else(|| {
+        let names: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.as_str()).collect();
+        format!("a dialect is one of {}, found `{text}`", names.join(", "))
+    })
 }
 
 fn binding(text: &str) -> Result<Binding, String> {
     Binding::parse(text).ok_or_else(|| {
         format!(
-            "a book is attached to `everywhere`, `character:NAME`, `persona:NAME`, `group:NAME` or \
-             `chat:ID`, found `{text}`"
+            "a book is attached to `everywhere`, `character:NAME`, `card:NAME`, `persona:NAME`, \
+             `group:NAME` or `chat:ID`, found `{text}`"
         )
     })
 }
@@ -197,20 +193,34 @@ impl NewBooks {
         for path in paths {
             let stem = files::stem(path);
             let id = id.unwrap_or(&stem);
-            let book = Arc::new(read_book(path, id, &stem)?.book);
-            let twice = volumes.iter().any(|(other, _): &(Volume, _)| other.book.id == book.id);
+            let imported = read_book(path, id, &stem)?;
+            let card = imported.card.as_ref().map(|card| card.spoken_name().to_owned());
+            let book = Arc::new(imported.book);
+            let twice =
+                volumes.iter().any(|(other, _, _): &(Volume, _, _)| other.book.id == book.id);
             anyhow::ensure!(!twice, "two files are called `{}`", book.id);
             let there = case.find(&BookId::from(id)).await.ok();
-            let dialect = self.dialect.map(Dialect::from);
+            let dialect = self.dialect;
             let before = there.as_ref().map(|there| there.shelved.dialect);
             let dialect = dialect.or(before).unwrap_or_else(|| dialect_of(&book));
-            volumes.push((Volume { book, dialect }, there));
+            let rules = BookRules::of(&book, dialect, &Rules::default());
+            writeln!(io::stderr(), "{}: {dialect}: {}", book.id, rules.line())?;
+            volumes.push((Volume { book, dialect }, there, card));
         }
-        let books = volumes.into_iter().map(|(volume, there)| {
+        for standing in case.contents().await?.books {
+            let other = case.book(&standing).await?;
+            let new = volumes.iter().map(|(volume, _, _)| &volume.book);
+            for note in
+                new.filter(|new| new.id != other.id).flat_map(|new| repeated_texts(new, &other))
+            {
+                writeln!(io::stderr(), "loreloom: {note}")?;
+            }
+        }
+        let books = volumes.into_iter().map(|(volume, there, card)| {
             let bindings = match there {
                 _ if !self.to.is_empty() => self.to.clone(),
                 Some(there) => there.shelved.bindings,
-                None => vec![Binding::Everywhere],
+                None => vec![card.map_or(Binding::Everywhere, Binding::Card)],
             };
             (volume, bindings)
         });
@@ -234,10 +244,7 @@ async fn list(out: &mut dyn Write, case: &StoredBooks<'_>, json: bool) -> anyhow
         }
         let attached: Vec<String> = shelved.bindings.iter().map(Binding::to_string).collect();
         let attached = if attached.is_empty() { "nothing".to_owned() } else { attached.join(", ") };
-        let dialect = match shelved.dialect {
-            Dialect::WorldInfo => "world-info",
-            Dialect::Cards => "cards",
-        };
+        let dialect = shelved.dialect.as_str();
         let (id, entries) = (id.as_str(), shelved.entries);
         writeln!(out, "{id:<width$}  {entries:>7}  {dialect:<10}  {attached}")?;
     }

@@ -9,7 +9,8 @@ use loreloom_core::{
     ids::EntryId,
 };
 use loreloom_formats::{
-    Decorators, ExportOptions, Format, Imported, Loss, card_losses, export, own_words,
+    Decorators, ExportOptions, Format, Imported, Loss, RoundTripProof, card_losses, export,
+    own_words, prove,
     vault::{WrittenNote, file_name, notes_of},
 };
 use serde::Serialize;
@@ -107,6 +108,8 @@ pub(super) struct Converted {
     losses: Vec<Loss>,
     /// The same in words.
     lost: Vec<String>,
+    /// What the way back shows; none if there is none.
+    proof: Option<RoundTripProof>,
     made: Made,
 }
 
@@ -123,6 +126,8 @@ struct Report<'a> {
     to: &'a str,
     entries: usize,
     losses: &'a [Loss],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    way_back: Option<&'a RoundTripProof>,
 }
 
 impl Converted {
@@ -144,11 +149,12 @@ impl Converted {
         };
         let decorators = crossing.decorators.meant();
         let (made, losses) = made(from, &imported, target, decorators)?;
+        let proof = proof(&imported, target, &made);
         let entries = imported.book.entries.len();
         let lost = in_words(&imported.book, &losses);
         let name = Some(imported.book.name).filter(|name| !name.trim().is_empty());
         let name = file_name(&name.unwrap_or(stem));
-        Ok(Self { from: imported.format, to: target, entries, name, losses, lost, made })
+        Ok(Self { from: imported.format, to: target, entries, name, losses, lost, proof, made })
     }
 
     /// Writes the file or the folder.
@@ -184,18 +190,66 @@ impl Converted {
         let (entries, losses) = (self.entries, self.losses.as_slice());
         if json {
             let file = to.map(|to| to.display().to_string());
-            let report = Report { file, from: self.from, to: self.to.as_str(), entries, losses };
+            let (to, way_back) = (self.to.as_str(), self.proof.as_ref());
+            let report = Report { file, from: self.from, to, entries, losses, way_back };
             writeln!(out, "{}", serde_json::to_string(&report)?)?;
             return Ok(());
         }
         let name = to.map_or_else(|| self.name.clone(), |to| to.display().to_string());
         let entries = counted(entries as u64, "entry", "entries");
         writeln!(out, "{name}: {entries} as {}", self.to.as_str())?;
-        if losses.is_empty() {
-            writeln!(out, "  nothing is lost")?;
-        }
-        print_losses(out, &self.lost)
+        print_losses(out, &self.lost)?;
+        print_proof(out, losses.is_empty(), self.proof.as_ref())
     }
+}
+
+/// What the way back shows. A target without a way back proves nothing.
+fn proof(imported: &Imported, target: Target, made: &Made) -> Option<RoundTripProof> {
+    match (target, made) {
+        (Target::File(format), Made::Bytes(bytes)) if format != imported.format => {
+            Some(prove(imported, bytes, format, limits()))
+        }
+        (Target::File(_), Made::Bytes(_)) => Some(RoundTripProof::default()),
+        (Target::Vault | Target::File(_), _) => None,
+    }
+}
+
+/// Says what the way back shows, and that nothing is lost if it shows that.
+pub(super) fn print_proof(
+    out: &mut dyn Write,
+    no_losses: bool,
+    proof: Option<&RoundTripProof>,
+) -> anyhow::Result<()> {
+    let Some(proof) = proof else {
+        if no_losses {
+            writeln!(out, "  no field without a place")?;
+        }
+        return Ok(());
+    };
+    if no_losses && proof.is_clean() {
+        writeln!(out, "  nothing is lost")?;
+    }
+    if let Some(why) = &proof.untried {
+        writeln!(out, "  the way back could not be tried: {why}")?;
+    }
+    let list = |out: &mut dyn Write, title: &str, lines: Vec<String>| -> anyhow::Result<()> {
+        const SHOWN: usize = 20;
+        if lines.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "  {title}:")?;
+        for line in lines.iter().take(SHOWN) {
+            writeln!(out, "    {line}")?;
+        }
+        if lines.len() > SHOWN {
+            writeln!(out, "    and {} more; `--json` has all", lines.len() - SHOWN)?;
+        }
+        Ok(())
+    };
+    let lost = proof.lost.iter();
+    let lost = lost.map(|one| format!("{} = {}", one.field, shortened(&one.value.to_string())));
+    list(out, "not there again after the way back", lost.collect())?;
+    list(out, "new after the way back", proof.gained.clone())
 }
 
 /// A book in another format, and what that has no place for.
@@ -230,13 +284,15 @@ fn made(
     Ok((Made::Bytes(exported.bytes), exported.losses))
 }
 
-/// What a format has no place for.
+/// What a format has no place for, and what the way back shows.
 pub(super) fn losses(
     from: &Path,
     imported: &Imported,
     target: Target,
-) -> anyhow::Result<Vec<Loss>> {
-    Ok(made(from, imported, target, Decorators::Keep)?.1)
+) -> anyhow::Result<(Vec<Loss>, Option<RoundTripProof>)> {
+    let (made, losses) = made(from, imported, target, Decorators::Keep)?;
+    let proof = proof(imported, target, &made);
+    Ok((losses, proof))
 }
 
 /// A bar for so many files, drawn only on a terminal.

@@ -9,11 +9,14 @@ use std::{
 use clap::Args;
 use loreloom_core::{
     book::{Book, Entry, Key},
-    library::{EntryIx, Library},
+    library::{BookRules, EntryIx, Library},
     report::{Warning, words},
     rules::Rules,
 };
-use loreloom_formats::{Format, FormatError, ImportNote, Imported, Loss, diff::marked_conflicts};
+use loreloom_formats::{
+    Format, FormatError, ImportNote, Imported, Loss, RoundTripProof, dialect_of,
+    diff::marked_conflicts,
+};
 use serde::Serialize;
 
 use super::{
@@ -50,6 +53,8 @@ struct InspectedFile {
     format: Format,
     name: String,
     character: Option<String>,
+    /// The rules the book runs by.
+    rules: BookRules,
     entries: usize,
     disabled: usize,
     constant: usize,
@@ -64,6 +69,9 @@ struct InspectedFile {
     /// What the format that was asked about has no place for.
     #[serde(skip_serializing_if = "Option::is_none")]
     losses: Option<Vec<Loss>>,
+    /// What the way back from that format shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    way_back: Option<RoundTripProof>,
     /// The same in words.
     #[serde(skip)]
     lost: Vec<String>,
@@ -139,7 +147,13 @@ pub(super) fn is_something_else(error: &anyhow::Error) -> bool {
 
 impl InspectedFile {
     /// Takes the book itself: a copy of a large one would be as large.
-    fn of(path: &Path, imported: Imported, losses: Option<Vec<Loss>>) -> Self {
+    fn of(
+        path: &Path,
+        imported: Imported,
+        losses: Option<(Vec<Loss>, Option<RoundTripProof>)>,
+    ) -> Self {
+        let (losses, way_back) =
+            losses.map_or((None, None), |(losses, proof)| (Some(losses), proof));
         let Imported { book, card, format, notes } = imported;
         let lost = losses.as_deref().map(|losses| conversion::in_words(&book, losses));
         let lost = lost.unwrap_or_default();
@@ -151,6 +165,7 @@ impl InspectedFile {
             format,
             name: book.name.clone(),
             character: card.map(|card| card.name),
+            rules: BookRules::of(&book, dialect_of(&book), &Rules::default()),
             entries: book.entries.len(),
             disabled: count(|entry| !entry.activation.enabled),
             constant: count(|entry| entry.activation.constant),
@@ -160,6 +175,7 @@ impl InspectedFile {
             notes,
             lost,
             losses,
+            way_back,
         }
     }
 
@@ -169,6 +185,9 @@ impl InspectedFile {
             writeln!(out, "  character  {character}")?;
         }
         writeln!(out, "  book       {}", self.name)?;
+        writeln!(out, "  dialect    {}", self.rules.dialect)?;
+        writeln!(out, "  rules      {}", self.rules.line())?;
+        writeln!(out, "  place      {}", self.rules.place)?;
         writeln!(
             out,
             "  entries    {} ({} constant, {} switched off, {} regex keys)",
@@ -186,10 +205,8 @@ impl InspectedFile {
             writeln!(out, "  {note}")?;
         }
         let Some(losses) = &self.losses else { return Ok(()) };
-        if losses.is_empty() {
-            writeln!(out, "  nothing is lost")?;
-        }
-        conversion::print_losses(out, &self.lost)
+        conversion::print_losses(out, &self.lost)?;
+        conversion::print_proof(out, losses.is_empty(), self.way_back.as_ref())
     }
 }
 

@@ -5,7 +5,7 @@ use std::{io::Write, path::PathBuf, sync::Arc};
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{
-    assemble::{Assembled, Layout, Plan, PromptTemplate, PromptTexts, build},
+    assemble::{Assembled, Layout, Plan, PromptTexts, build},
     book::{Book, Entry},
     chat::{GenerationType, Path, Role},
     explain::{self, Fix},
@@ -25,10 +25,13 @@ use loreloom_formats::{
     chat::{ImportedChat, carried_state, import_chat},
 };
 use loreloom_recognise::layout_of;
-use loreloom_server::Lore;
+use loreloom_server::{
+    Lore,
+    vault_select::{AskRules, ask_once},
+};
 use serde::Serialize;
 
-use super::table;
+use super::{serve::runtime, table};
 use crate::{
     files,
     limits::limits,
@@ -36,7 +39,7 @@ use crate::{
     settings::{Flags, StoryFlags},
     stage_trace::{self, StageLine, StageTrace},
     tokenizer::TokenizerArguments,
-    vault::SceneArguments,
+    vault::{SceneArguments, SelectorArguments},
 };
 
 /// Weave lore into a chat and print the prompt.
@@ -97,6 +100,9 @@ pub(crate) struct Weave {
 
     #[command(flatten)]
     scene: SceneArguments,
+
+    #[command(flatten)]
+    selector: SelectorArguments,
 
     #[command(flatten)]
     tokenizer: TokenizerArguments,
@@ -171,6 +177,15 @@ impl Weave {
         let known = || card.as_ref()?.greeting(&prompt, &input.turn(&path, &transcript).macros());
         input.greeting = self.greeting.or_else(known);
         let turn = input.turn(&path, &transcript);
+        let chooser = self.selector.chooser(settings)?;
+        input.selection = match &chooser {
+            Some(model) => {
+                let asking = (model.as_ref(), AskRules::from(&settings.vault.selector));
+                runtime()?.block_on(ask_once(&lore, (&turn, &state), counter.as_ref(), asking))
+            }
+            None => None,
+        };
+        let turn = input.turn(&path, &transcript);
         let woven = self.weave(&lore, (&turn, &state), counter.as_ref(), &prompt, card)?;
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&woven)?)?;
@@ -198,11 +213,12 @@ impl Weave {
         }
         texts.lore_format.clone_from(&self.wi_format);
         let texts = texts.expanded(&turn.macros());
-        let layout = layout_of(prompt, false);
+        let slot = lore.rules().template.slot_place();
+        let layout = Layout { slot, ..layout_of(prompt, false) };
         let mut plan = Plan::default();
         let assemble = |(prompt, layout): (Vec<PromptMessage>, Layout)| {
             if built {
-                return build(&PromptTemplate::default(), &texts, &prompt, &woven.injections);
+                return build(&lore.rules().template, &texts, &prompt, &woven.injections);
             }
             plan = layout.plan(&prompt, &woven.injections);
             plan.apply(prompt)
@@ -310,7 +326,7 @@ pub(super) fn find_entry(library: &Library, name: &str) -> anyhow::Result<EntryI
     };
     let notes = library.vault().into_iter().flat_map(|vault| {
         let of_id = vault.find(&EntryId::from(name));
-        let notes = vault.titled(name).iter().copied().chain(of_id);
+        let notes = vault.named(name).iter().copied().chain(of_id);
         notes.map(|ix| vault.id(ix))
     });
     let found = entries().filter(is_named).map(|entry| &entry.id).chain(notes);

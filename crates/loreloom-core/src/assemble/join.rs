@@ -49,6 +49,17 @@ impl Joined {
         joined
     }
 
+    /// Adds another text at the end.
+    pub(super) fn append(&mut self, other: Self) {
+        let offset = self.text.len();
+        self.text.push_str(&other.text);
+        self.pieces.extend(other.pieces.into_iter().map(|piece| JoinedPiece {
+            start: piece.start + offset,
+            end: piece.end + offset,
+            ..piece
+        }));
+    }
+
     /// The same with text around it.
     pub(super) fn framed(mut self, lead: &str, trail: &str) -> Self {
         for piece in &mut self.pieces {

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{chat::Role, prompt::PromptMessage, wrap::WrapFormat};
+use crate::{chat::Role, place::Place, prompt::PromptMessage, wrap::WrapFormat};
 
 /// The outline of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,9 @@ pub struct Layout {
     /// How entries are wrapped that are put into it: a front end has them without.
     #[serde(skip_serializing_if = "is_default")]
     pub wrap: WrapFormat,
+    /// Where the slot of card books is, if it is not behind the main prompt.
+    #[serde(skip_serializing_if = "is_default")]
+    pub slot: Option<Place>,
     /// How many messages at its beginning nothing can be put before.
     #[serde(skip_serializing_if = "is_default")]
     pub fixed: usize,
@@ -170,6 +173,7 @@ mod tests {
             form: PromptForm::Alternating,
             continues: true,
             wrap: WrapFormat::Lb,
+            slot: None,
             fixed: 1,
             head: vec![mark(0, Some((3, 9)), Role::System, MarkKind::Example)],
             chat: vec![

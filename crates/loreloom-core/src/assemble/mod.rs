@@ -7,10 +7,12 @@
 mod inside;
 mod join;
 mod layout;
+mod markers;
 mod places;
 mod plan;
 mod seams;
 mod template;
+mod template_names;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +22,7 @@ pub use self::{
     plan::{Insertion, Plan, PromptEdit},
     seams::{Marker, Seams},
     template::{PromptBlock, PromptTemplate, PromptTexts, build},
+    template_names::TemplateError,
 };
 use crate::{prompt::PromptMessage, report::Span};
 

@@ -7,13 +7,13 @@
 //! alternating roles, and in text prompts, text is written into what is there. A tool's
 //! answer is never parted from its call, and a reply that is to be continued stays last.
 
-mod markers;
 mod point;
 mod present;
 
 use self::{point::Point, present::Present};
 use super::{
-    Insertion, Joined, Layout, MarkKind, Plan, PromptEdit, PromptForm, PromptMark, inside::by_depth,
+    Insertion, Joined, Layout, MarkKind, Plan, PromptEdit, PromptForm, PromptMark,
+    inside::by_depth, markers::Filled,
 };
 use crate::{
     chat::Role,
@@ -32,9 +32,9 @@ impl Layout {
         let (here, wanted): (Vec<&Injection>, Vec<&Injection>) =
             injections.iter().partition(|one| self.is_present(&present, &one.text));
         let already = here.into_iter().map(|one| one.source.clone()).collect();
-        let (mut edits, rest) = markers::edits(&texts, &wanted);
+        let may_part = self.form == PromptForm::Messages;
+        let Filled { mut edits, mut insertions, rest } = Filled::of(prompt, &wanted, may_part);
         let finder = Finder { layout: self, texts: &texts };
-        let mut insertions = Vec::new();
         for (point, role, joined) in finder.placed(&rest) {
             match point {
                 Point::Before(before) => {
@@ -85,13 +85,13 @@ impl Finder<'_> {
         for place in head_places() {
             let here: Vec<&Injection> =
                 injections.iter().copied().filter(|one| one.place == place).collect();
-            let point = self.head(&place);
             if place == Place::Slot(LOREBOOK_SLOT.to_owned()) {
                 // Its texts stay messages of their own, in the order they came in.
-                let each = here.iter().map(|one| (point.clone(), one.role, Joined::of([*one])));
-                placed.extend(each);
+                let each = |one: &&Injection| (self.slot(one), one.role, Joined::of([*one]));
+                placed.extend(here.iter().map(each));
                 continue;
             }
+            let point = self.head(&place);
             for role in [Role::Assistant, Role::User, Role::System] {
                 let joined = Joined::of(here.iter().copied().filter(|one| one.role == role));
                 if !joined.is_empty() {
@@ -132,6 +132,14 @@ impl Finder<'_> {
     fn text(&self) -> Option<&str> {
         let text = self.texts.first().copied().unwrap_or_default();
         (self.layout.form == PromptForm::Text).then_some(text)
+    }
+
+    /// Where a text of the slot of card books goes.
+    fn slot(&self, injection: &Injection) -> Point {
+        match self.layout.slot.as_ref().unwrap_or(&injection.place) {
+            Place::AtDepth(depth) => self.at_depth(*depth, injection.role),
+            place => self.head(place),
+        }
     }
 
     /// A place before the chat: between two pieces of the head.

@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Assembled, Joined, inside::by_depth};
+use super::{
+    Assembled, Joined,
+    inside::by_depth,
+    markers::{filled_text, is_asked_for},
+};
 use crate::{
     chat::Role,
     macros::MacroValues,
@@ -12,14 +16,13 @@ use crate::{
     units::Depth,
 };
 
-/// The order of a prompt.
+/// The order of a prompt: each block once, the chat among them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct PromptTemplate(pub Vec<PromptBlock>);
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
+pub struct PromptTemplate(pub(super) Vec<PromptBlock>);
 
 /// A block of a prompt. Each that has text becomes a message of its own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromptBlock {
     /// The main prompt.
     Main,
@@ -63,6 +66,53 @@ impl Default for PromptTemplate {
     }
 }
 
+impl PromptTemplate {
+    /// The blocks, in order.
+    pub fn blocks(&self) -> &[PromptBlock] {
+        &self.0
+    }
+
+    /// Whether it is the default one.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Where the slot of card books is in a prompt that somebody else built; `None` if it is
+    /// behind the main prompt.
+    pub fn slot_place(&self) -> Option<Place> {
+        let slot = PromptBlock::Place(Place::Slot(LOREBOOK_SLOT.to_owned()));
+        let at = self.0.iter().position(|block| *block == slot)?;
+        let place = self.0[..at].iter().rev().find_map(|block| match block {
+            PromptBlock::Main => Some(Place::AfterMain),
+            PromptBlock::Persona
+            | PromptBlock::Description
+            | PromptBlock::Personality
+            | PromptBlock::Scenario => Some(Place::AfterCharacter),
+            PromptBlock::Examples => Some(Place::AfterExamples),
+            PromptBlock::History | PromptBlock::PostHistory => Some(Place::AtDepth(Depth(0))),
+            PromptBlock::Place(_) => None,
+        });
+        Some(place.unwrap_or(Place::BeforeMain)).filter(|place| *place != Place::AfterMain)
+    }
+
+    /// Whether a text goes to a block of its own before the chat although it names none: texts of
+    /// places that the template leaves out are not lost.
+    fn is_left_over(&self, injection: &Injection) -> bool {
+        let is_known = match &injection.place {
+            Place::BeforeMain
+            | Place::AfterMain
+            | Place::BeforeCharacter
+            | Place::AfterCharacter
+            | Place::BeforeExamples
+            | Place::AfterExamples => true,
+            Place::Slot(name) => name == LOREBOOK_SLOT,
+            Place::NoteTop | Place::NoteBottom | Place::AtDepth(_) | Place::Outlet(_) => false,
+        };
+        let block = PromptBlock::Place(injection.place.clone());
+        is_known && !self.0.contains(&block)
+    }
+}
+
 /// The texts a template puts in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -81,6 +131,13 @@ pub struct PromptTexts {
 }
 
 impl PromptTexts {
+    /// The texts that may have markers.
+    fn all(&self) -> [&str; 7] {
+        let CardTexts { persona, description, personality, scenario, .. } = &self.card;
+        let (examples, post_history) = (&self.examples, &self.post_history);
+        [&self.main, persona, description, personality, scenario, examples, post_history]
+    }
+
     /// The texts with their macros replaced.
     #[must_use]
     pub fn expanded(&self, macros: &MacroValues<'_>) -> Self {
@@ -110,40 +167,51 @@ pub fn build(
     injections: &[Injection],
 ) -> Assembled {
     let mut assembled = Assembled { messages: Vec::new(), spans: Vec::new() };
+    let marked = texts.all();
+    let (asked, free): (Vec<Injection>, Vec<Injection>) =
+        injections.iter().cloned().partition(|one| is_asked_for(one, &marked));
+    let (left_over, free): (Vec<Injection>, Vec<Injection>) =
+        free.into_iter().partition(|one| template.is_left_over(one));
     for block in &template.0 {
         match block {
-            PromptBlock::Main => assembled.push_text(&texts.main),
-            PromptBlock::Persona => assembled.push_text(&texts.card.persona),
-            PromptBlock::Description => assembled.push_text(&texts.card.description),
-            PromptBlock::Personality => assembled.push_text(&texts.card.personality),
-            PromptBlock::Scenario => assembled.push_text(&texts.card.scenario),
-            PromptBlock::Examples => assembled.push_text(&texts.examples),
-            PromptBlock::PostHistory => assembled.push_text(&texts.post_history),
-            PromptBlock::Place(place) => {
-                let here = injections.iter().filter(|injection| injection.place == *place);
-                if *place == Place::Slot(LOREBOOK_SLOT.to_owned()) {
-                    for injection in here {
-                        assembled.push_joined(injection.role, &Joined::of([injection]));
-                    }
-                } else {
-                    let joined = Joined::of(here);
-                    let lore = matches!(place, Place::BeforeCharacter | Place::AfterCharacter);
-                    let format = if lore { texts.lore_format.as_str() } else { "" };
-                    assembled.push_joined(Role::System, &joined.formatted(format));
+            PromptBlock::Main => assembled.push_text(&texts.main, &asked),
+            PromptBlock::Persona => assembled.push_text(&texts.card.persona, &asked),
+            PromptBlock::Description => assembled.push_text(&texts.card.description, &asked),
+            PromptBlock::Personality => assembled.push_text(&texts.card.personality, &asked),
+            PromptBlock::Scenario => assembled.push_text(&texts.card.scenario, &asked),
+            PromptBlock::Examples => assembled.push_text(&texts.examples, &asked),
+            PromptBlock::PostHistory => assembled.push_text(&texts.post_history, &asked),
+            PromptBlock::Place(place) => assembled.push_place(place, &texts.lore_format, &free),
+            PromptBlock::History => {
+                for injection in &left_over {
+                    assembled.push_joined(injection.role, &Joined::of([injection]));
                 }
+                assembled.push_history(history, &free);
             }
-            PromptBlock::History => assembled.push_history(history, injections),
         }
     }
     assembled
 }
 
 impl Assembled {
-    fn push_text(&mut self, text: &str) {
-        if !text.is_empty() {
-            let content = text.into();
-            self.messages.push(PromptMessage { role: Role::System, name: None, content });
+    /// A text, with its markers filled.
+    fn push_text(&mut self, text: &str, asked: &[Injection]) {
+        for (role, message) in filled_text(text, asked) {
+            self.push_joined(role, &message);
         }
+    }
+
+    fn push_place(&mut self, place: &Place, lore_format: &str, injections: &[Injection]) {
+        let here = injections.iter().filter(|injection| injection.place == *place);
+        if *place == Place::Slot(LOREBOOK_SLOT.to_owned()) {
+            for injection in here {
+                self.push_joined(injection.role, &Joined::of([injection]));
+            }
+            return;
+        }
+        let lore = matches!(place, Place::BeforeCharacter | Place::AfterCharacter);
+        let format = if lore { lore_format } else { "" };
+        self.push_joined(Role::System, &Joined::of(here).formatted(format));
     }
 
     fn push_joined(&mut self, role: Role, joined: &Joined) {

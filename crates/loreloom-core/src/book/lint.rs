@@ -1,6 +1,6 @@
 //! What is odd about books: keys that cannot match, entries nothing brings in.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::Serialize;
 
@@ -55,12 +55,19 @@ pub enum BookFindingKind {
         /// The first of them.
         title: String,
     },
+    /// Entries of several books have the same text.
+    SameText {
+        /// The books.
+        books: Vec<String>,
+        /// The first of the entries.
+        title: String,
+    },
 }
 
 impl BookFindingKind {
     /// All codes there are.
-    pub const CODES: [&str; 5] =
-        ["not_a_regex", "slow_regex", "no_keys", "empty_content", "same_entry"];
+    pub const CODES: [&str; 6] =
+        ["not_a_regex", "slow_regex", "no_keys", "empty_content", "same_entry", "same_text"];
 
     /// The stable machine-readable code.
     pub fn code(&self) -> &'static str {
@@ -70,6 +77,7 @@ impl BookFindingKind {
             Self::NoKeys => "no_keys",
             Self::EmptyContent => "empty_content",
             Self::SameEntry { .. } => "same_entry",
+            Self::SameText { .. } => "same_text",
         }
     }
 
@@ -78,7 +86,7 @@ impl BookFindingKind {
             Self::NotARegex { .. } | Self::SlowRegex { .. } | Self::NoKeys | Self::EmptyContent => {
                 Severity::Warning
             }
-            Self::SameEntry { .. } => Severity::Hint,
+            Self::SameEntry { .. } | Self::SameText { .. } => Severity::Hint,
         }
     }
 
@@ -97,6 +105,9 @@ impl BookFindingKind {
             Self::EmptyContent => "has no text".to_owned(),
             Self::SameEntry { count, title } => {
                 format!("{count} entries have the same keys and the same text: {title}")
+            }
+            Self::SameText { books, title } => {
+                format!("the text of {title} is in several books: {}", books.join(", "))
             }
         }
     }
@@ -131,6 +142,7 @@ pub fn lint(library: &Library) -> Vec<BookFinding> {
         }
         findings.extend(twice(book));
     }
+    findings.extend(in_several(library.books()));
     findings
 }
 
@@ -144,6 +156,34 @@ fn odd(entry: &Entry) -> Vec<BookFindingKind> {
         odd.push(BookFindingKind::EmptyContent);
     }
     odd
+}
+
+/// Texts that entries of several books have.
+fn in_several(books: &[Arc<Book>]) -> impl Iterator<Item = BookFinding> + '_ {
+    let mut seen: BTreeMap<&str, Vec<(&Book, &Entry)>> = BTreeMap::new();
+    for book in books {
+        let taking_part =
+            |entry: &&Entry| entry.activation.enabled && !entry.content.trim().is_empty();
+        for entry in book.entries.iter().filter(taking_part) {
+            seen.entry(entry.content.trim()).or_default().push((book, entry));
+        }
+    }
+    let spread =
+        |entries: &Vec<(&Book, &Entry)>| entries.iter().any(|(book, _)| book.id != entries[0].0.id);
+    seen.into_values().filter(spread).map(|entries| {
+        let mut books: Vec<String> = entries.iter().map(|(book, _)| book.id.to_string()).collect();
+        books.dedup();
+        let title = entries[0].1.title().to_owned();
+        let kind = BookFindingKind::SameText { books, title };
+        BookFinding {
+            book: entries[0].0.id.clone(),
+            entry: None,
+            entries: entries.iter().map(|(_, entry)| entry.id.clone()).collect(),
+            title: String::new(),
+            severity: kind.severity(),
+            kind,
+        }
+    })
 }
 
 /// Entries that say the same under the same keys.
@@ -170,8 +210,6 @@ fn twice(book: &Book) -> impl Iterator<Item = BookFinding> + '_ {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::{book::Key, rules::Rules};
 

@@ -75,6 +75,12 @@ impl Book {
         }
     }
 
+    /// Whether an entry is in a folder that is switched off.
+    pub fn disables(&self, entry: &Entry) -> bool {
+        let Some(folder) = &entry.rest.folder else { return false };
+        self.folders.iter().any(|one| one.id == *folder && !one.enabled)
+    }
+
     /// Whether it comes from a file of SillyTavern, so that raw entries are in its format.
     pub(crate) fn is_sillytavern(&self) -> bool {
         self.origin.as_ref().is_some_and(|origin| origin.format == "sillytavern")

@@ -15,6 +15,10 @@ pub struct Origin {
     pub style: TextStyle,
     /// The file's text as read (JSON formats), for writing back what was not edited.
     pub source: Option<std::sync::Arc<str>>,
+    /// The program that wrote the file, where the format does not say it: cards are written by
+    /// many programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     /// The name that the book was given because its file has none for it. No file gets it:
     /// a book that crosses a format and comes back must not have learnt a name there.
     #[serde(default, skip_serializing_if = "Option::is_none")]

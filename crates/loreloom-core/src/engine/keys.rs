@@ -42,9 +42,9 @@ impl Scanner<'_> {
             return Cow::Borrowed(&key.probe);
         }
         let (macros, variables) = (&self.macros, &self.timing.state.variables);
-        let dialect = self.dialect;
+        let stages = self.stages;
         let known = self.resolved.entry((key.raw.clone(), key.mode, key.taken));
-        let expand = || dialect.resolve(key, &macros.expand_reading(&key.raw, variables));
+        let expand = || stages.resolve(key, &macros.expand_reading(&key.raw, variables));
         Cow::Owned(known.or_insert_with(expand).clone())
     }
 

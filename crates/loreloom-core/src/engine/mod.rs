@@ -15,6 +15,7 @@ pub(crate) mod near;
 mod notes;
 pub(crate) mod placing;
 pub(crate) mod render;
+mod same_text;
 pub(crate) mod scanner;
 pub(crate) mod texts;
 pub(crate) mod timing;
@@ -24,6 +25,7 @@ pub use self::{
     decide::{Decision, PreparedTurn, decide, finish, prepare},
     input::EngineInput,
     placing::DEFAULT_DEPTH,
+    same_text::SameText,
     verdicts::verdicts,
 };
 pub(crate) use self::{scanner::Scanner, timing::Timing, verdicts::outcome_of};

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     book::KeyOrigin,
     dice::Dice,
-    library::{Dialect, EntryIx, KeyMode, Probe},
+    library::{EntryIx, KeyMode, Probe, Stages},
     macros::MacroValues,
     report::{ScanPhase, Warning},
     tokens::TokenCounter,
@@ -19,7 +19,7 @@ use crate::{
 /// The working state of a scan that all dialects share.
 pub(crate) struct Scanner<'a> {
     pub(crate) input: EngineInput<'a>,
-    pub(super) dialect: Dialect,
+    pub(super) stages: Stages,
     pub(crate) counter: &'a dyn TokenCounter,
     pub(crate) dice: &'a mut dyn Dice,
     pub(crate) texts: TurnTexts<'a>,
@@ -44,7 +44,7 @@ impl<'a> Scanner<'a> {
         let Instruments { counter, dice, cache } = instruments;
         Self {
             input,
-            dialect: source.dialect,
+            stages: source.stages,
             counter: *counter,
             dice: &mut **dice,
             texts: TurnTexts::new(&input, source, cache),
@@ -61,7 +61,7 @@ impl<'a> Scanner<'a> {
     pub(crate) fn look_at(&mut self, entries: impl IntoIterator<Item = EntryIx>) {
         let EngineInput { library, active, .. } = self.input;
         // Entries of other dialects have ranks of their own.
-        let ours = |ix: &EntryIx| library.dialect_of(*ix) == self.dialect;
+        let ours = |ix: &EntryIx| library.dialect_of(*ix).stages() == self.stages;
         self.live.extend(entries.into_iter().filter(ours).flat_map(|ix| active.ranks(ix)));
     }
 

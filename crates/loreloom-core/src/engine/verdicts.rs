@@ -4,11 +4,11 @@ use std::hash::Hash;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{EngineInput, notes};
+use super::{EngineInput, decide::mark_unknown_speaker, notes};
 use crate::{
     dialects::{cards, worldinfo},
     ids::EntryId,
-    library::{Dialect, EntryIx, Library},
+    library::{EntryIx, Library, Stages},
     report::{Outcome, Report, Stop, Verdict},
     turn::Instruments,
 };
@@ -78,11 +78,11 @@ pub fn verdicts(
     let vague = (0..).zip(&report.verdicts).filter(|(_, verdict)| is_vague(verdict));
     let vague = vague.filter_map(|(at, one)| Some((Some(at), library.find(&one.entry)?)));
     let (cards, world_info): (Vec<(Option<usize>, EntryIx)>, Vec<_>) =
-        vague.chain(rest).partition(|&(_, ix)| library.dialect_of(ix) == Dialect::Cards);
+        vague.chain(rest).partition(|&(_, ix)| library.dialect_of(ix).is_cards());
     let mut verdicts = report.verdicts.clone();
-    for (dialect, open) in [(Dialect::WorldInfo, world_info), (Dialect::Cards, cards)] {
+    for (stages, open) in [(Stages::WorldInfo, world_info), (Stages::Cards, cards)] {
         let entries: Vec<EntryIx> = open.iter().map(|&(_, ix)| ix).collect();
-        let stops = untouched(dialect, input, &entries, instruments);
+        let stops = untouched(stages, input, &entries, instruments);
         for ((at, ix), stop) in open.into_iter().zip(stops) {
             match at.and_then(|at: usize| verdicts.get_mut(at)) {
                 Some(verdict) => verdict.outcome = Outcome::Stopped(stop),
@@ -91,6 +91,7 @@ pub fn verdicts(
         }
     }
     notes::untouched(input, instruments, &mut verdicts);
+    mark_unknown_speaker(&mut verdicts, library, active);
     verdicts
 }
 
@@ -107,7 +108,7 @@ pub(crate) fn outcome_of(
         return Some(verdict.outcome.clone());
     }
     let ix = library.find(entry).filter(|ix| active.ranks(*ix).next().is_some())?;
-    let stops = untouched(library.dialect_of(ix), input, &[ix], instruments);
+    let stops = untouched(library.dialect_of(ix).stages(), input, &[ix], instruments);
     stops.into_iter().next().map(Outcome::Stopped)
 }
 
@@ -118,14 +119,14 @@ pub(super) fn is_vague(verdict: &Verdict) -> bool {
 
 /// The rule that keeps each of these entries out.
 fn untouched(
-    dialect: Dialect,
+    stages: Stages,
     input: &EngineInput<'_>,
     rest: &[EntryIx],
     instruments: &mut Instruments<'_>,
 ) -> Vec<Stop> {
-    match dialect {
+    match stages {
         _ if rest.is_empty() => Vec::new(),
-        Dialect::WorldInfo => worldinfo::judge_untouched(input, rest, instruments),
-        Dialect::Cards => cards::judge_untouched(input, rest, instruments),
+        Stages::WorldInfo => worldinfo::judge_untouched(input, rest, instruments),
+        Stages::Cards => cards::judge_untouched(input, rest, instruments),
     }
 }

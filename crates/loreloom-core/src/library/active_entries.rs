@@ -17,6 +17,8 @@ pub enum Scope {
     Global,
     /// With the character.
     Character,
+    /// With a character, while nobody is known to speak.
+    UnknownSpeaker,
     /// With this chat.
     Chat,
     /// With the persona.
@@ -80,19 +82,27 @@ impl Ranks {
     }
 }
 
-/// The entries of card books that take part, in file order. They form one pool.
+/// The entries of card books that take part, in file order.
 #[derive(Debug, Default)]
 pub(crate) struct ActiveCardEntries {
+    pub(crate) order: Vec<EntryIx>,
+    /// One for each dialect, in the order of their first books.
+    pub(crate) pools: Vec<CardPool>,
+}
+
+/// The books of one dialect: they are scanned together, with one budget.
+#[derive(Debug)]
+pub(crate) struct CardPool {
+    pub(crate) dialect: Dialect,
     /// The attached books, those without entries too.
     pub(crate) books: Vec<usize>,
-    pub(crate) order: Vec<EntryIx>,
     /// Ranks to look at whatever the text says.
     pub(crate) always: Vec<u32>,
     /// The furthest any entry scans, in chats and in prompts of text.
-    pub(crate) furthest: [Furthest; 2],
+    furthest: [Furthest; 2],
 }
 
-impl ActiveCardEntries {
+impl CardPool {
     /// The furthest any entry scans.
     pub(crate) fn furthest(&self, text: bool) -> Furthest {
         self.furthest[usize::from(text)]
@@ -114,8 +124,12 @@ impl ActiveEntries {
     /// book not for persona and character; a persona's not for the character.
     pub fn new(library: &Library, attachments: &[Attachment], strategy: Strategy) -> Self {
         let books = |scope: Scope| {
-            let here = attachments.iter().filter(move |one| one.scope == scope);
-            here.map(|one| one.book).filter(|&book| library.dialect(book) == Dialect::WorldInfo)
+            let is_here = move |one: &Scope| match one {
+                Scope::UnknownSpeaker => scope == Scope::Character,
+                one => *one == scope,
+            };
+            let here = attachments.iter().filter(move |one| is_here(&one.scope));
+            here.map(|one| one.book).filter(|&book| !library.dialect(book).is_cards())
         };
         let global: Vec<usize> = books(Scope::Global).collect();
         let chat = once(books(Scope::Chat), &[&global]);
@@ -142,7 +156,7 @@ impl ActiveEntries {
             }
         }
         let cards = attachments.iter().map(|one| one.book);
-        let cards = cards.filter(|&book| library.dialect(book) == Dialect::Cards);
+        let cards = cards.filter(|&book| library.dialect(book).is_cards());
         let active = Self::of(library, order, once(cards, &[]));
         Self { attachments: attachments.to_vec(), strategy, ..active }
     }
@@ -198,17 +212,32 @@ impl ActiveEntries {
     fn add_cards(&mut self, library: &Library, books: Vec<usize>, ranks: &mut Ranks) {
         let cards = &mut self.cards;
         cards.order = books.iter().flat_map(|&book| library.entries_of(book)).collect();
-        cards.books = books;
+        for book in books {
+            let dialect = library.dialect(book);
+            match cards.pools.iter_mut().find(|pool| pool.dialect == dialect) {
+                Some(pool) => pool.books.push(book),
+                None => cards.pools.push(CardPool {
+                    dialect,
+                    books: vec![book],
+                    always: Vec::new(),
+                    furthest: Default::default(),
+                }),
+            }
+        }
         for (rank, &ix) in (0_u32..).zip(&cards.order) {
             ranks.add(ix, rank);
             let compiled = library.compiled(ix);
+            let dialect = library.dialect_of(ix);
+            let Some(pool) = cards.pools.iter_mut().find(|pool| pool.dialect == dialect) else {
+                continue;
+            };
             if compiled.always {
-                cards.always.push(rank);
+                pool.always.push(rank);
             }
             if let Some(fingerprint) = compiled.fingerprint {
                 self.timed.entry(fingerprint).or_insert(ix);
             }
-            for (text, furthest) in [false, true].into_iter().zip(&mut cards.furthest) {
+            for (text, furthest) in [false, true].into_iter().zip(&mut pool.furthest) {
                 let own = compiled.card.as_ref().map(|card| card.furthest(text));
                 *furthest = furthest.or(own.unwrap_or_default());
             }

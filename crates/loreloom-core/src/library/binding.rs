@@ -1,4 +1,4 @@
-//! Whom a book follows.
+//! What a book is attached to.
 
 use std::fmt;
 
@@ -16,6 +16,9 @@ pub enum Binding {
     Everywhere,
     /// Active when this character speaks.
     Character(String),
+    /// The book of this character's card: active when the character speaks, and while nobody is
+    /// known to speak.
+    Card(String),
     /// Active when the user plays this persona.
     Persona(String),
     /// Active in chats of this group.
@@ -46,6 +49,10 @@ impl Binding {
         let (is_here, scope) = match self {
             Self::Everywhere => (true, Scope::Global),
             Self::Character(name) => (same(cast.character, name), Scope::Character),
+            Self::Card(_) if cast.character.is_none() && cast.group.is_none() => {
+                (true, Scope::UnknownSpeaker)
+            }
+            Self::Card(name) => (same(cast.character, name), Scope::Character),
             Self::Group(name) => (same(cast.group, name), Scope::Character),
             Self::Persona(name) => (same(Some(cast.persona), name), Scope::Persona),
             Self::Chat(id) => (cast.chat == id, Scope::Chat),
@@ -53,7 +60,8 @@ impl Binding {
         is_here.then_some(scope)
     }
 
-    /// Reads `everywhere`, `character:NAME`, `persona:NAME`, `group:NAME` or `chat:ID`.
+    /// Reads `everywhere`, `character:NAME`, `card:NAME`, `persona:NAME`, `group:NAME` or
+    /// `chat:ID`.
     pub fn parse(text: &str) -> Option<Self> {
         if text == "everywhere" {
             return Some(Self::Everywhere);
@@ -65,6 +73,7 @@ impl Binding {
         }
         match kind {
             "character" => Some(Self::Character(name.to_owned())),
+            "card" => Some(Self::Card(name.to_owned())),
             "persona" => Some(Self::Persona(name.to_owned())),
             "group" => Some(Self::Group(name.to_owned())),
             "chat" => Some(Self::Chat(ChatId::from(name))),
@@ -78,6 +87,7 @@ impl fmt::Display for Binding {
         match self {
             Self::Everywhere => formatter.write_str("everywhere"),
             Self::Character(name) => write!(formatter, "character:{name}"),
+            Self::Card(name) => write!(formatter, "card:{name}"),
             Self::Persona(name) => write!(formatter, "persona:{name}"),
             Self::Group(name) => write!(formatter, "group:{name}"),
             Self::Chat(id) => write!(formatter, "chat:{id}"),
@@ -102,6 +112,8 @@ mod tests {
             ("everywhere", Some(Scope::Global)),
             ("character:orla", Some(Scope::Character)),
             ("character:Wren", None),
+            ("card:Orla", Some(Scope::Character)),
+            ("card:Wren", None),
             ("persona:Wren", Some(Scope::Persona)),
             ("group:Crew", Some(Scope::Character)),
             ("chat:c1", Some(Scope::Chat)),
@@ -111,6 +123,10 @@ mod tests {
             assert_eq!(binding.scope(&cast), scope, "{text}");
             assert_eq!(binding.to_string(), text);
         }
+        let unknown = Cast { character: None, group: None, ..cast };
+        let scope = |text: &str| Binding::parse(text).and_then(|one| one.scope(&unknown));
+        assert_eq!(scope("card:Orla"), Some(Scope::UnknownSpeaker));
+        assert_eq!(scope("character:Orla"), None);
         for text in ["", "everyone", "character:", "book:x"] {
             assert_eq!(Binding::parse(text), None, "{text}");
         }

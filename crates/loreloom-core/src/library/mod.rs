@@ -6,29 +6,32 @@
 
 mod active_entries;
 mod binding;
+mod dialect;
 mod keys;
 mod library_source;
+mod rule_words;
 mod version;
 
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::{Deserialize, Serialize};
 
 pub use self::{
     active_entries::{ActiveEntries, Attachment, Scope},
     binding::{Binding, Cast},
+    dialect::{Dialect, Stages},
     keys::{CompiledKey, KeyMode, Probe},
     library_source::{LibrarySource, Volume},
+    rule_words::BookRules,
 };
 pub(crate) use self::{
-    active_entries::{MOST_MESSAGES, messages},
+    active_entries::{CardPool, MOST_MESSAGES, messages},
     keys::spans_texts,
 };
 use crate::{
     book::{Book, Entry, Force, Key, MatchSources, Recursion, Secondary, SelectiveLogic, Timed},
     dialects::{
-        cards::{CardEntry, CardRules, CopyOf, resolve_key},
+        cards::{CardEntry, CardRules, CopyOf},
         vault::Vault,
         worldinfo::{
             WorldInfoRules, fingerprint, leaves_logic_open, missing_uid, split_decorators,
@@ -39,28 +42,6 @@ use crate::{
     rules::Rules,
     scan::{Folding, JsRegex, LiteralIndex, PatternId},
 };
-
-/// The rules a book is read by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Dialect {
-    /// SillyTavern's World Info.
-    #[default]
-    WorldInfo,
-    /// Books of character cards, with decorators.
-    Cards,
-}
-
-impl Dialect {
-    /// What a key looks for once its macros are known: `expanded` is the key after them.
-    pub(crate) fn resolve(self, key: &CompiledKey, expanded: &str) -> Probe {
-        match self {
-            Self::WorldInfo => key.resolve(expanded),
-            Self::Cards => resolve_key(key, expanded),
-        }
-    }
-}
 
 /// An entry's place in a [`Library`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -285,11 +266,11 @@ impl Library {
         (first..last).map(index)
     }
 
-    /// The key index of a dialect and folding.
-    pub(crate) fn index(&self, dialect: Dialect, folding: Folding) -> &KeyIndex {
-        let indexes = match dialect {
-            Dialect::WorldInfo => &self.world_info,
-            Dialect::Cards => &self.cards,
+    /// The key index of some stages and a folding.
+    pub(crate) fn index(&self, stages: Stages, folding: Folding) -> &KeyIndex {
+        let indexes = match stages {
+            Stages::WorldInfo => &self.world_info,
+            Stages::Cards => &self.cards,
         };
         &indexes[folding.index()]
     }
@@ -372,32 +353,34 @@ impl<'rules> Compiler<'rules> {
     }
 
     fn add(&mut self, at: usize, book: &Book, dialect: Dialect) {
+        let stages = dialect.stages();
+        let card_rules = dialect.card_rules(self.card_rules);
         let mut slots: FxHashMap<String, EntryIx> = FxHashMap::default();
         // By the ids that entries had in a file they crossed from: copies name those.
         let mut former_slots: FxHashMap<String, EntryIx> = FxHashMap::default();
         for (place, entry) in book.entries.iter().enumerate() {
             let ix = index(self.entries.len());
-            let slot = match self.slot_name(book, entry, dialect) {
+            let slot = match self.slot_name(book, entry, stages) {
                 Some(name) => *slots.entry(name).or_insert(ix),
                 None => ix,
             };
             if let Some(former) = entry.former_id().filter(|_| entry.copy_of.is_none()) {
                 former_slots.entry(former).or_insert(ix);
             }
-            let mut compiled = match dialect {
-                Dialect::WorldInfo => self.compile(ix, slot, book, entry),
-                Dialect::Cards => match &entry.copy_of {
-                    None => self.compile_card(ix, book, entry),
+            let mut compiled = match stages {
+                Stages::WorldInfo => self.compile(ix, slot, book, entry),
+                Stages::Cards => match &entry.copy_of {
+                    None => self.compile_card(ix, book, entry, &card_rules),
                     Some(of) => {
                         // Only an entry before it can have an index by now.
                         let named = of.to_string();
                         let of = former_slots.get(&named).or_else(|| slots.get(&named));
                         let of = of.copied().filter(|of| *of != ix);
-                        self.compile_copy(ix, book, entry, of)
+                        self.compile_copy((ix, of), book, entry, &card_rules)
                     }
                 },
             };
-            if slot != ix && dialect == Dialect::WorldInfo {
+            if slot != ix && stages == Stages::WorldInfo {
                 self.sharing.entry(slot).or_default().push(ix);
             }
             compiled.book = u32::try_from(at).unwrap_or(u32::MAX);
@@ -408,8 +391,8 @@ impl<'rules> Compiler<'rules> {
     }
 
     /// What an entry shares its result by, with those of its book that have the same.
-    fn slot_name(&self, book: &Book, entry: &Entry, dialect: Dialect) -> Option<String> {
-        let shared = self.rules.quirks.shared_without_uid && dialect == Dialect::WorldInfo;
+    fn slot_name(&self, book: &Book, entry: &Entry, stages: Stages) -> Option<String> {
+        let shared = self.rules.quirks.shared_without_uid && stages == Stages::WorldInfo;
         let missing = || {
             let own = shared && book.is_sillytavern();
             own.then(|| missing_uid(entry)).flatten().map(str::to_owned)
@@ -455,7 +438,11 @@ impl<'rules> Compiler<'rules> {
             groups: group_names(&entry.group.names),
             fingerprint: is_timed(entry).then(|| fingerprint(entry, &book.name, &decorated)),
             characters,
-            plain: !always && is_plain(entry) && characters.is_none() && !macros::is_dynamic(&body),
+            plain: !always
+                && is_plain(entry)
+                && characters.is_none()
+                && !book.disables(entry)
+                && !macros::is_dynamic(&body),
             always,
             dynamic: macros::is_dynamic(&body),
             body: body.into(),
@@ -463,8 +450,14 @@ impl<'rules> Compiler<'rules> {
         }
     }
 
-    fn compile_card(&mut self, ix: EntryIx, book: &Book, entry: &Entry) -> CompiledEntry {
-        let card = CardEntry::compile(entry, book, self.card_rules, &mut self.cards);
+    fn compile_card(
+        &mut self,
+        ix: EntryIx,
+        book: &Book,
+        entry: &Entry,
+        rules: &CardRules,
+    ) -> CompiledEntry {
+        let card = CardEntry::compile(entry, book, rules, &mut self.cards);
         let mut always = card.fires_without_keys();
         for key in card.keys() {
             always |= !self.cards.touch(ix, key);
@@ -491,10 +484,10 @@ impl<'rules> Compiler<'rules> {
     /// Compiles an entry that sends what another one says, without being asked.
     fn compile_copy(
         &mut self,
-        ix: EntryIx,
+        (ix, of): (EntryIx, Option<EntryIx>),
         book: &Book,
         entry: &Entry,
-        of: Option<EntryIx>,
+        rules: &CardRules,
     ) -> CompiledEntry {
         let mut copy = entry.clone();
         copy.activation.constant = true;
@@ -502,7 +495,7 @@ impl<'rules> Compiler<'rules> {
         if let Some(of) = place.and_then(|place| book.entries.get(place)) {
             copy.content.clone_from(&of.content);
         }
-        let mut compiled = self.compile_card(ix, book, &copy);
+        let mut compiled = self.compile_card(ix, book, &copy, rules);
         let copy_of = of.map_or(CopyOf::Nothing, CopyOf::Entry);
         compiled.card = compiled.card.map(|card| Box::new(card.copying(copy_of)));
         compiled

@@ -48,6 +48,16 @@ fn mark(dialect: Dialect) -> u8 {
     match dialect {
         Dialect::WorldInfo => 0,
         Dialect::Cards => 1,
+        Dialect::CardV3 => 2,
+        Dialect::Seed002 => 3,
+        Dialect::Unorouter => 4,
+        Dialect::Risu => 5,
+        Dialect::Kobold => 6,
+        Dialect::AiDungeon => 7,
+        Dialect::Agnai => 8,
+        Dialect::Janitor => 9,
+        Dialect::Chub => 10,
+        Dialect::Backyard => 11,
     }
 }
 

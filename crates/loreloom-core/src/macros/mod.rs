@@ -98,6 +98,12 @@ pub fn is_dynamic(text: &str) -> bool {
     text.contains("{{") || text.contains("\\{") || text.contains("\\}") || has_angle(text)
 }
 
+/// Whether a text names the character who speaks, in a macro that was not replaced.
+pub(crate) fn names_char(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    ["{{char}}", "{{bot}}", "<char>", "<bot>"].iter().any(|name| lower.contains(name))
+}
+
 fn has_angle(text: &str) -> bool {
     text.match_indices('<').any(|(at, _)| angle(&text[at..]).is_some())
 }
@@ -201,7 +207,10 @@ impl Expansion<'_, '_> {
     /// and returns how many bytes it took.
     fn write_at(&self, text: &str, out: &mut String, depth: usize) -> usize {
         if let Some((name, length)) = angle(text) {
-            self.put(self.value(name, "").as_deref().unwrap_or_default(), out);
+            match self.value(name, "") {
+                Some(value) => self.put(&value, out),
+                None => out.push_str(&text[..length]),
+            }
             return length;
         }
         for escaped in ["\\{", "\\}"] {
@@ -295,6 +304,8 @@ impl Expansion<'_, '_> {
         let values = self.values;
         let value = match name {
             "user" => values.user,
+            // Without a name the macro stays, which shows what is missing.
+            "char" | "bot" if values.char.is_empty() => return None,
             "char" | "bot" => values.char,
             "persona" | "userpersona" => values.persona,
             "description" | "chardescription" | "chardesc" => values.description,

@@ -6,7 +6,7 @@ use super::{RankedSource, RoomRules};
 use crate::{
     engine::Decision,
     ids::EntryId,
-    library::{Dialect, Library},
+    library::{Dialect, Library, Stages},
     notebook,
     place::{Injection, Provenance},
     report::{GivenUp, Outcome, Stop},
@@ -99,9 +99,9 @@ fn worth(id: &EntryId, library: &Library) -> (RankedSource, bool, f64) {
     if let Some(ix) = library.find(id) {
         let entry = library.entry(ix);
         let order = entry.placement.order.unwrap_or_default();
-        return match library.dialect_of(ix) {
-            Dialect::WorldInfo => (RankedSource::WorldInfo, entry.activation.constant, order),
-            Dialect::Cards => {
+        return match library.dialect_of(ix).stages() {
+            Stages::WorldInfo => (RankedSource::WorldInfo, entry.activation.constant, order),
+            Stages::Cards => {
                 let priority = entry.budget.priority.unwrap_or(order);
                 (RankedSource::Cards, entry.activation.constant, priority)
             }
@@ -115,21 +115,34 @@ fn worth(id: &EntryId, library: &Library) -> (RankedSource, bool, f64) {
 
 /// The entry did not get in: its verdict, its pool and its effects say so.
 fn drop_entry(decision: &mut Decision, entry: &EntryId, library: &Library) {
+    let taken = take_out(decision, entry, library, |needed| Stop::NoRoom { needed });
+    if let Some((pool, tokens)) = taken {
+        spend_less(decision, pool, tokens);
+    }
+}
+
+/// Makes the verdict of an entry that fired say why it is not in the prompt after all, and forgets
+/// its effects. Returns its pool and its tokens.
+pub(crate) fn take_out(
+    decision: &mut Decision,
+    entry: &EntryId,
+    library: &Library,
+    stop: impl FnOnce(Tokens) -> Stop,
+) -> Option<(&'static str, Tokens)> {
     let title = library.title(entry).unwrap_or_default();
     decision.delta.forget(entry, title);
-    let verdicts = &mut decision.report.verdicts;
-    let Some(verdict) = verdicts.iter_mut().find(|verdict| verdict.entry == *entry) else {
-        return;
-    };
-    let Outcome::Activated { tokens, .. } = verdict.outcome else { return };
-    verdict.outcome = Outcome::Stopped(Stop::NoRoom { needed: tokens });
+    let mut verdicts = decision.report.verdicts.iter_mut();
+    let verdict = verdicts.find(|verdict| verdict.entry == *entry)?;
+    let Outcome::Activated { tokens, .. } = verdict.outcome else { return None };
+    verdict.outcome = Outcome::Stopped(stop(tokens));
+    let dialect = library.find(entry).map(|ix| library.dialect_of(ix));
     let pool = match worth(entry, library).0 {
         RankedSource::WorldInfo => "world_info",
-        RankedSource::Cards => "cards",
+        RankedSource::Cards => dialect.unwrap_or(Dialect::Cards).as_str(),
         RankedSource::Vault => "vault",
         RankedSource::Memory => "memory",
     };
-    spend_less(decision, pool, tokens);
+    Some((pool, tokens))
 }
 
 /// A pool spends less, and says that something did not fit.

@@ -13,9 +13,14 @@ pub enum WordRule {
     /// Letters and digits of all scripts, and `_`. Scripts without spaces have no borders,
     /// so nothing is demanded next to their letters.
     Unicode,
+    /// Everything between two spaces, punctuation too.
+    Spaced,
 }
 
 impl WordRule {
+    /// All of them, each at its index.
+    pub const ALL: [Self; 3] = [Self::Ascii, Self::Unicode, Self::Spaced];
+
     /// Whether `text[start..end]` is a whole word.
     pub fn is_word(self, text: &str, start: usize, end: usize) -> bool {
         match self {
@@ -31,6 +36,11 @@ impl WordRule {
                 };
                 !joins(text[..start].chars().next_back(), inner.chars().next())
                     && !joins(text[end..].chars().next(), inner.chars().next_back())
+            }
+            Self::Spaced => {
+                let (before, behind) = (&text[..start], &text[end..]);
+                (before.is_empty() || before.ends_with(' '))
+                    && (behind.is_empty() || behind.starts_with(' '))
             }
         }
     }

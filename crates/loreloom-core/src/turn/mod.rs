@@ -18,9 +18,9 @@ use crate::{
     dice::{Dice, TurnDice},
     engine::texts::Occurrences,
     ids::{ChatId, MessageId, PrefixHash},
-    library::{Cast, Dialect},
+    library::{Cast, Stages},
     macros::MacroValues,
-    scan::{Folding, HitCache},
+    scan::{Folding, HitCache, WordRule},
     tokens::TokenCounter,
     units::MessageCount,
 };
@@ -100,14 +100,15 @@ pub struct Instruments<'a> {
 /// Hits in texts of earlier turns, for one library.
 #[derive(Debug, Default)]
 pub struct TurnCache {
-    world_info: DialectCache,
-    cards: DialectCache,
+    world_info: StagesCache,
+    /// One for each meaning of a word.
+    cards: [StagesCache; WordRule::ALL.len()],
     pub(crate) vault: VaultCache,
 }
 
-/// The caches of one dialect: dialects differ in what a word is.
+/// Hits of one key index under one meaning of a word.
 #[derive(Debug, Default)]
-struct DialectCache {
+struct StagesCache {
     hits: [HitCache; Folding::ALL.len()],
     /// Hits of the running turn. Kept between turns only to reuse its allocation.
     occurrences: Occurrences,
@@ -119,14 +120,15 @@ impl TurnCache {
         self.vault.watch(watcher);
     }
 
-    /// The hits of a dialect in earlier texts, and an empty list for this turn.
+    /// The hits in earlier texts, and an empty list for this turn.
     pub(crate) fn begin(
         &mut self,
-        dialect: Dialect,
+        stages: Stages,
+        words: WordRule,
     ) -> (&mut [HitCache; Folding::ALL.len()], &mut Occurrences) {
-        let cache = match dialect {
-            Dialect::WorldInfo => &mut self.world_info,
-            Dialect::Cards => &mut self.cards,
+        let cache = match stages {
+            Stages::WorldInfo => &mut self.world_info,
+            Stages::Cards => &mut self.cards[words as usize],
         };
         for found in &mut cache.occurrences {
             found.clear();

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Note;
+use super::{NameIndex, Note};
 use crate::{book::is_js_space, digest::Hasher, js_value::is_truthy, tokens::TokenCounter};
 
 /// What happens to notes of the same title.
@@ -84,6 +84,7 @@ pub fn join(notes: Vec<Note>, conflict: Conflict, counter: &dyn TokenCounter) ->
 /// Puts a second note of the same title into the first.
 fn merge(first: &mut Note, second: Note, counter: &dyn TokenCounter) {
     unite(&mut first.keys, second.keys);
+    unite(&mut first.aliases, second.aliases);
     unite(&mut first.tags, second.tags);
     let (mine, theirs) = (&mut first.relations, second.relations);
     unite(&mut mine.links, theirs.links);
@@ -117,13 +118,15 @@ fn merge(first: &mut Note, second: Note, counter: &dyn TokenCounter) {
 
 /// Resolves links to the titles of notes, as those notes spell them. Notes whose links do not
 /// change are not copied.
-pub(crate) fn resolve_links(notes: &mut [Arc<Note>]) {
-    let titles: FxHashMap<String, String> =
-        notes.iter().map(|note| (note.title.to_lowercase(), note.title.clone())).collect();
+pub(crate) fn resolve_links(notes: &mut [Arc<Note>], names: &NameIndex) {
+    let titles: Vec<String> = notes.iter().map(|note| note.title.clone()).collect();
     for note in notes {
-        let links = note.relations.links.iter();
-        let resolved: Vec<&String> =
-            links.filter_map(|link| titles.get(&link.to_lowercase())).collect();
+        let mut resolved: Vec<&String> = Vec::new();
+        for link in &note.relations.links {
+            let target = names.find(link).last().map(|ix| &titles[ix.0 as usize]);
+            // Links by file name and by alias may lead to one note.
+            resolved.extend(target.filter(|title| !resolved.contains(title)));
+        }
         if note.relations.resolved_links.iter().ne(resolved.iter().copied()) {
             let resolved = resolved.into_iter().cloned().collect();
             Arc::make_mut(note).relations.resolved_links = resolved;

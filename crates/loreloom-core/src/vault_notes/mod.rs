@@ -6,7 +6,9 @@ mod changes;
 mod fields;
 mod join;
 mod lint;
+mod names;
 mod note;
+mod reachable;
 mod setup;
 mod title_order;
 
@@ -18,7 +20,8 @@ pub use self::{
     },
     join::{Conflict, Duplicate, duplicates, join},
     lint::{Issue, IssueKind, Severity, inspect, inspect_use},
+    names::NoteNaming,
     note::{DEEPEST, Note, NoteKind, NotePosition, NoteSeat, Refine, Relations, depth_of, hash_of},
     setup::{NoteSource, Selecting, Setup, inspect_setup},
 };
-pub(crate) use self::{join::resolve_links, title_order::TitleOrder};
+pub(crate) use self::{join::resolve_links, names::NameIndex, title_order::TitleOrder};

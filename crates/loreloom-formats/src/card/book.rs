@@ -436,7 +436,8 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
     }
 
     fn role(&mut self) -> Option<Role> {
-        let node = self.extensions()?.get("role")?;
+        let of_extensions = self.extensions().and_then(|inner| inner.get("role"));
+        let node = of_extensions.filter(|node| !node.is_null()).or(self.fields.get("role"))?;
         match js::text(node).as_str() {
             "0" | "system" => Some(Role::System),
             "1" | "user" => Some(Role::User),

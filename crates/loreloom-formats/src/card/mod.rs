@@ -32,6 +32,13 @@ pub enum CardVersion {
     Webui,
 }
 
+impl Card {
+    /// What the character is called in a chat.
+    pub fn spoken_name(&self) -> &str {
+        self.nickname.as_deref().filter(|name| !name.trim().is_empty()).unwrap_or(&self.name)
+    }
+}
+
 /// A character without its book.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Card {

@@ -115,6 +115,8 @@ pub fn export(
         let lifts = options.decorators == Decorators::Lift;
         let lifted = lifts.then(|| lifted(book, &mut losses));
         let book = lifted.as_ref().unwrap_or(book);
+        let turned = turned(book, format);
+        let book = turned.as_ref().unwrap_or(book);
         let style = container::style_of(format);
         let text = fresh::text(book, format, options, &style, &mut losses)?;
         container::wrap_fresh(text, format, options)?
@@ -141,6 +143,21 @@ fn lifted(book: &Book, losses: &mut Vec<Loss>) -> Book {
         lifted
     };
     Book { entries: book.entries.iter().map(lift).collect(), ..book.clone() }
+}
+
+/// The book with its order turned round, if a higher order comes earlier in only one of its own
+/// format and the other one.
+fn turned(book: &Book, format: Format) -> Option<Book> {
+    let own = book.origin.as_ref().map(|origin| origin.format.as_str());
+    let descends = own == Some(Format::Seed002.as_str());
+    if descends == (format == Format::Seed002) {
+        return None;
+    }
+    let mut turned = book.clone();
+    for entry in &mut turned.entries {
+        entry.placement.order = entry.placement.order.map(|order| 0.0 - order);
+    }
+    Some(turned)
 }
 
 /// How the book's own file is read again.

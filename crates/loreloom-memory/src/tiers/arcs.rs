@@ -142,7 +142,8 @@ pub fn run(input: &ArcsInput<'_>, script: &mut Script<'_>) -> Result<ArcsOutcome
     // An arc that just ended may start again, so it does not count as known.
     let mut going = open_texts.clone();
     going.retain(|text| !closed.contains(text));
-    let new = novel(&change.add, &going, input.session, vectors);
+    let hiding = if rules.notes_hide_threads { input.session } else { &[] };
+    let new = novel(&change.add, &going, hiding, vectors);
 
     let mut outcome = ArcsOutcome {
         added: new.len(),
@@ -180,13 +181,12 @@ pub fn run(input: &ArcsInput<'_>, script: &mut Script<'_>) -> Result<ArcsOutcome
     Ok(outcome)
 }
 
-/// New arcs that repeat no session detail, no known arc and not each other.
-fn novel(add: &[String], open: &[&str], session: &[&Memory], vectors: &Vectors) -> Vec<String> {
+/// New arcs that repeat none of these notes, no known arc and not each other.
+fn novel(add: &[String], open: &[&str], notes: &[&Memory], vectors: &Vectors) -> Vec<String> {
     let mut new: Vec<String> = Vec::new();
     for text in add {
-        let is_detail = session
-            .iter()
-            .any(|memory| vectors.likeness(text, &memory.content).reaches(0.78, 0.45));
+        let is_detail =
+            notes.iter().any(|memory| vectors.likeness(text, &memory.content).reaches(0.78, 0.45));
         let is_known = open
             .iter()
             .copied()

@@ -5,6 +5,7 @@ use super::{
     consolidation::Tier,
     contents,
     lines::read_lines,
+    longterm::{UpdateAnswer, parse_update, update_prompt},
     memories::{
         Numbered, assemble, confirm_and_decay, faded, has_length, link, revive, screened, split,
         supersede,
@@ -148,7 +149,7 @@ fn decide<'new>(
     candidates: &'new [Numbered],
     known: &[&Memory],
     config: Config<'_>,
-    script: &Script<'_>,
+    script: &mut Script<'_>,
 ) -> Result<Decided<'new>, Need> {
     let text = |new: &'new Numbered| new.candidate.content.as_str();
     let vectors = script
@@ -165,6 +166,12 @@ fn decide<'new>(
         let new = &candidates[passed.candidate];
         let replaces = match passed.neighbour {
             Some(Neighbour::Superseded(id)) => Some(id),
+            Some(Neighbour::Uncertain { existing, .. }) if config.rules.session_updates => {
+                let old = known.iter().find(|memory| memory.id == existing);
+                let old = old.map_or("", |memory| memory.content.as_str());
+                let answer = script.ask(update_prompt(text(new), old))?.map(parse_update);
+                (answer == Some(UpdateAnswer::Update)).then_some(existing)
+            }
             Some(Neighbour::Uncertain { .. }) | None => None,
         };
         let says = |kind, other: &str| {

@@ -13,11 +13,11 @@ use http::{
 use loreloom_core::{
     book::Book,
     ids::BookId,
-    library::{Binding, Dialect, Volume},
+    library::{Binding, BookRules, Dialect, Volume},
 };
 use loreloom_formats::{
     ExportOptions, Format, FormatError, ImportNote, ImportOptions, Imported, Loss, dialect_of,
-    export, import,
+    export, import, repeated_texts,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -33,6 +33,7 @@ use super::{
 };
 use crate::{
     app::App,
+    lore::Lore,
     stored_books::{Maker, Shelved},
 };
 
@@ -46,7 +47,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(download))
 }
 
-/// Whom a new book follows, and how it is read.
+/// A new book.
 #[derive(Debug, Deserialize, ToSchema)]
 struct NewBook {
     /// Its id: letters, digits, `-`, `_` and `.`.
@@ -57,9 +58,9 @@ struct NewBook {
     /// What it says about itself.
     #[serde(default)]
     description: String,
-    /// Whom it follows; everybody without it.
+    /// What it is attached to; to every chat without it.
     bindings: Option<Vec<Binding>>,
-    /// How it is read; as World Info without it.
+    /// The rules it runs by; World Info's without it.
     #[serde(default)]
     dialect: Dialect,
 }
@@ -107,7 +108,10 @@ fn check_bindings(bindings: &[Binding]) -> Result<(), Problem> {
     for (at, binding) in bindings.iter().enumerate() {
         let name = match binding {
             Binding::Everywhere => continue,
-            Binding::Character(name) | Binding::Persona(name) | Binding::Group(name) => name,
+            Binding::Character(name)
+            | Binding::Card(name)
+            | Binding::Persona(name)
+            | Binding::Group(name) => name,
             Binding::Chat(id) => id.as_str(),
         };
         if name.trim().is_empty() {
@@ -147,6 +151,8 @@ struct UploadParams {
     id: String,
     /// The file's own name. It identifies plain text, and names a book whose file has no name.
     file_name: Option<String>,
+    /// The rules it runs by; without it those of the program that the file comes from.
+    dialect: Option<Dialect>,
     /// Read the file and say what is in it; keep nothing.
     #[serde(default)]
     dry_run: bool,
@@ -161,8 +167,12 @@ struct Uploaded {
     entries: usize,
     /// Whether it is a character's card.
     card: bool,
-    /// How the book is read.
+    /// The rules the book runs by.
     dialect: Dialect,
+    /// The same in words.
+    rules: BookRules,
+    /// What the book is attached to.
+    bindings: Vec<Binding>,
     /// What was odd, repaired or left out.
     notes: Vec<ImportNote>,
     /// What a card says that a book has no place for.
@@ -183,14 +193,32 @@ fn read(bytes: &[u8], id: &BookId, file_name: Option<&str>) -> Result<Imported, 
     import(bytes, &options).map_err(wrong)
 }
 
+/// What a new book is attached to: that of a card to its character.
+fn bindings_of(imported: &Imported) -> Vec<Binding> {
+    vec![match &imported.card {
+        Some(card) => Binding::Card(card.spoken_name().to_owned()),
+        None => Binding::Everywhere,
+    }]
+}
+
+/// A note for each entry whose text another book has already.
+fn repeats<'a>(imported: &'a Imported, lore: &'a Lore) -> impl Iterator<Item = ImportNote> + 'a {
+    let own = &imported.book;
+    let others = lore.library().books().iter().filter(|other| other.id != own.id);
+    others.flat_map(|other| repeated_texts(own, other))
+}
+
 impl Uploaded {
-    fn of(imported: &Imported, dialect: Dialect, revision: u64) -> Self {
+    fn of(imported: &Imported, dialect: Dialect, app: &App, revision: u64) -> Self {
+        let lore = app.lore.current();
         Self {
             format: imported.format.as_str().to_owned(),
             entries: imported.book.entries.len(),
             card: imported.card.is_some(),
             dialect,
-            notes: imported.notes.clone(),
+            rules: BookRules::of(&imported.book, dialect, lore.rules()),
+            bindings: bindings_of(imported),
+            notes: imported.notes.iter().cloned().chain(repeats(imported, &lore)).collect(),
             losses: imported.card.as_ref().map(loreloom_formats::card_losses).unwrap_or_default(),
             undo: None,
             revision,
@@ -227,13 +255,15 @@ async fn upload(
 ) -> Result<Response, Problem> {
     let id = checked_id(&params.id)?;
     let imported = read(&bytes, &id, params.file_name.as_deref())?;
-    let dialect = dialect_of(&imported.book);
-    let uploaded = Uploaded::of(&imported, dialect, app.store.revision(&caller.tenant).await?);
+    let dialect = params.dialect.unwrap_or_else(|| dialect_of(&imported.book));
+    let revision = app.store.revision(&caller.tenant).await?;
+    let uploaded = Uploaded::of(&imported, dialect, &app, revision);
     if params.dry_run {
         return Ok(Json(uploaded).into_response());
     }
     let volume = Volume { book: Arc::new(imported.book), dialect };
-    let done = put_new(&app, &caller, volume, vec![Binding::Everywhere], Maker::Import).await?;
+    let bindings = uploaded.bindings.clone();
+    let done = put_new(&app, &caller, volume, bindings, Maker::Import).await?;
     let uploaded = uploaded.kept(&app, &caller, done).await?;
     Ok((StatusCode::CREATED, uploaded).into_response())
 }
@@ -279,7 +309,9 @@ async fn replace(
         Ok(id.clone())
     });
     let done = done.await?;
-    Uploaded::of(&imported, dialect, done.revision).kept(&app, &caller, done).await
+    let uploaded = Uploaded::of(&imported, dialect, &app, done.revision);
+    let bindings = app.lore.current().bindings_of(&done.made);
+    Uploaded { bindings, ..uploaded }.kept(&app, &caller, done).await
 }
 
 /// What to change about a book. What is not given stays.
@@ -295,9 +327,9 @@ struct BookPatch {
     token_budget: Option<u32>,
     /// Whether its entries bring in others.
     recursive: Option<bool>,
-    /// How it is read.
+    /// The rules it runs by.
     dialect: Option<Dialect>,
-    /// Whom it follows.
+    /// What it is attached to.
     bindings: Option<Vec<Binding>>,
 }
 

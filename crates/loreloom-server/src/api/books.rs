@@ -2,9 +2,10 @@
 
 use axum::extract::State;
 use loreloom_core::{
-    book::{Book, Folder},
+    book::Folder,
     ids::{BookId, BookVersion},
-    library::{Binding, Dialect},
+    library::{Binding, BookRules, Dialect, Volume},
+    rules::Rules,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -41,8 +42,10 @@ pub(super) struct BookView {
     description: String,
     /// How many entries it has.
     entries: usize,
-    /// How it is read.
+    /// The rules it runs by.
     dialect: Dialect,
+    /// The same in words.
+    rules: BookRules,
     /// What it is attached to; nothing if it is only stored.
     bindings: Vec<Binding>,
     /// Where it is from.
@@ -82,17 +85,18 @@ impl FolderView {
 
 impl BookView {
     fn of(
-        book: &Book,
-        dialect: Dialect,
+        Volume { book, dialect }: &Volume,
         bindings: &[Binding],
         standing: Option<&StoredBook>,
+        rules: &Rules,
     ) -> Self {
         Self {
             id: book.id.clone(),
             name: book.name.clone(),
             description: book.description.clone(),
             entries: book.entries.len(),
-            dialect,
+            dialect: *dialect,
+            rules: BookRules::of(book, *dialect, rules),
             bindings: bindings.to_vec(),
             source: if standing.is_some() { BookSource::Bookcase } else { BookSource::Start },
             format: book.origin.as_ref().map(|origin| origin.format.clone()),
@@ -128,7 +132,7 @@ async fn views(app: &App, caller: &Caller) -> Result<(u64, Vec<BookView>), Probl
     let views = lore.volumes().map(|(volume, bindings)| {
         let standing = books.iter().find(|standing| standing.id == volume.book.id);
         let standing = standing.filter(|_| !app.lore.is_mounted(&volume.book.id));
-        BookView::of(&volume.book, volume.dialect, bindings, standing)
+        BookView::of(volume, bindings, standing, lore.rules())
     });
     Ok((revision, views.collect()))
 }

@@ -91,7 +91,9 @@ impl PlacedTurn {
         prompt: Vec<PromptMessage>,
         layout: Layout,
     ) -> Self {
-        let layout = Layout { wrap: turn.lore.rules().wrap.clone(), ..layout };
+        let rules = turn.lore.rules();
+        let (wrap, slot) = (rules.wrap.clone(), rules.template.slot_place());
+        let layout = Layout { wrap, slot, ..layout };
         room::placed(turn, placement, prompt, layout)
     }
 

@@ -7,8 +7,20 @@ const U32: u64 = u32::MAX as u64;
 pub(super) const ROWS: &[Setting] = &[
     choice(
         "cards.profile",
-        &["loreloom", "card-v3", "unorouter", "risu"],
-        "The rules of card books: our own, those of Character Card V3, or another program's.",
+        &[
+            "loreloom",
+            "card-v3",
+            "seed-002",
+            "unorouter",
+            "risu",
+            "kobold",
+            "ai-dungeon",
+            "agnai",
+            "janitor",
+            "chub",
+            "backyard",
+        ],
+        "The rules of books with the dialect `cards`: our own, those of a document, or another program's.",
     )
     .at("/profiles/cards"),
     whole(
@@ -18,9 +30,22 @@ pub(super) const ROWS: &[Setting] = &[
         "How many of the newest messages are searched for keys, if a book does not say it.",
     )
     .for_books(),
+    whole(
+        "cards.scan_depth_most",
+        (0, U32),
+        "messages",
+        "No entry searches more messages than this, whatever its book says.",
+    ),
     whole("cards.budget", (0, U32), "tokens", "The budget, if no attached book sets one.")
         .for_books(),
+    whole(
+        "cards.budget_percent",
+        (0, 100),
+        "%",
+        "The budget as a share of the context, if no attached book sets one; 0 takes `cards.budget`.",
+    ),
     whole("cards.budget_floor", (0, U32), "tokens", "The budget is never below this."),
+    whole("cards.budget_most", (0, U32), "tokens", "The budget is never above this."),
     switch("cards.recursive", "Books that do not say it are recursive.").for_books(),
     choice(
         "cards.recursion",
@@ -38,14 +63,23 @@ pub(super) const ROWS: &[Setting] = &[
         &["expanded", "as_written"],
         "Recursion scans texts after or before their macros.",
     ),
+    switch(
+        "cards.lore_at_once",
+        "Recursion scans a text at once: entries behind it see it in the same pass.",
+    ),
     switch("cards.case_sensitive", "Case counts in keys, if an entry does not say it.").for_books(),
     switch("cards.match_whole_words", "Keys match whole words only, if an entry does not say it.")
         .for_books(),
-    choice("cards.words", &["ascii", "unicode"], "Which letters belong to a word."),
+    choice(
+        "cards.words",
+        &["ascii", "unicode", "spaced"],
+        "Which letters belong to a word: A to Z, those of all scripts, or everything but a space.",
+    ),
     switch(
         "cards.squash_spaces",
         "Spaces are left out of text and keys where parts of words count.",
     ),
+    switch("cards.comma_keys", "A key with commas is a list of keys."),
     choice(
         "cards.count",
         &["all", "assistant", "with_greeting"],
@@ -53,6 +87,7 @@ pub(super) const ROWS: &[Setting] = &[
     ),
     switch("cards.activate_beats_gates", "`@@activate` also passes conditions and chance."),
     switch("cards.constants_need_required", "`@@additional_keys` also hold for constant entries."),
+    switch("cards.exclusions_stop_constants", "Keys that exclude an entry also stop constant ones."),
     switch(
         "cards.regex_keys_only",
         "Entries with `use_regex` have no secondary keys, exclusions and constancy.",
@@ -68,8 +103,8 @@ pub(super) const ROWS: &[Setting] = &[
     ),
     choice(
         "cards.ties",
-        &["file", "id"],
-        "What decides between equals: their place in the files, or their id.",
+        &["file", "id", "latest"],
+        "What decides between equals: their place in the files, their id, or which one fired last.",
     ),
     switch("cards.constants_first", "Constant entries get their share of the budget first."),
     choice(
@@ -79,11 +114,19 @@ pub(super) const ROWS: &[Setting] = &[
     ),
     whole("cards.message_overhead", (0, U32), "tokens", "What each message costs beyond its text."),
     switch("cards.order_descends", "A higher `@@order` comes earlier."),
+    switch("cards.field_order_descends", "A higher order in an entry's field comes earlier."),
     switch(
         "cards.positions",
         "Entries go to the place that their file names; else all go to the slot.",
     ),
     text("cards.slot", "The slot of entries that name no place."),
+    whole(
+        "cards.unplaced_depth",
+        (0, U32),
+        "messages",
+        "How many messages from the chat's end entries go that name no place; none is the slot.",
+    )
+    .or_none(),
     choice("cards.role", &["system", "user", "assistant"], "The role of entries that name none."),
     text("cards.wrapper", "What is put around each text; `{0}` is the text, empty is nothing."),
     whole("cards.semantic_entries", (0, U32), "entries", "The most entries found by meaning."),

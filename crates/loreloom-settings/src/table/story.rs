@@ -41,6 +41,10 @@ pub(super) const WEAVING: &[Setting] = &[
     )
     .after_restart()
     .flag("placement"),
+    texts(
+        "weaving.template",
+        "The blocks of a prompt that Loreloom builds, in order. In prompts of front ends it says where `lorebook` is.",
+    ),
     whole(
         "weaving.stable.linger",
         (0, U32),

@@ -66,6 +66,9 @@ fn another(setting: &Setting) -> Value {
         },
         ValueKind::Choice(words) => words.iter().map(|word| json!(word)).collect(),
         ValueKind::Texts if setting.name == "budget.ranks" => vec![json!(["memory"])],
+        ValueKind::Texts if setting.name == "weaving.template" => {
+            vec![json!(["main", "history", "lorebook"])]
+        }
         ValueKind::Texts => vec![json!(["127.0.0.1"])],
         ValueKind::Data => vec![match setting.name {
             "lore.regex_scripts" => serde_json::from_str(

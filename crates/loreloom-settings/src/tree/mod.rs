@@ -12,7 +12,10 @@ mod vault;
 mod weaving;
 
 use loreloom_core::{
+    book::Book,
     dialects::{cards::CardRules, worldinfo::WorldInfoRules},
+    engine::SameText,
+    library::Dialect,
     regex_script::RegexScript,
     room::RoomRules,
     rules::Rules,
@@ -80,19 +83,30 @@ pub struct LoreSection {
     pub wrap: WrapFormat,
     /// Scripts that change entries on their way into the prompt.
     pub regex_scripts: Vec<RegexScript>,
+    /// What happens to a text that two books have.
+    pub same_text: SameText,
 }
 
-/// How a book is read.
+/// The rules that books run by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BookDialect {
-    /// Books of cards with decorators as card books, all others as World Info.
+    /// Those of the program that a book comes from.
     #[default]
     Auto,
-    /// As World Info.
-    WorldInfo,
-    /// As a card book.
-    Cards,
+    /// These.
+    #[serde(untagged)]
+    Chosen(Dialect),
+}
+
+impl BookDialect {
+    /// The dialect of a book.
+    pub fn of(self, book: &Book) -> Dialect {
+        match self {
+            Self::Auto => loreloom_formats::dialect_of(book),
+            Self::Chosen(dialect) => dialect,
+        }
+    }
 }
 
 impl Settings {
@@ -128,6 +142,8 @@ impl Settings {
             vault: self.vault.using(),
             notebooks: self.notebooks.rules(),
             budget: self.budget.clone(),
+            same_text: self.lore.same_text,
+            template: self.weaving.template.clone(),
         }
     }
 
@@ -140,6 +156,8 @@ impl Settings {
         self.vault.set_using(&rules.vault);
         self.notebooks.set_rules(&rules.notebooks);
         self.budget.clone_from(&rules.budget);
+        self.lore.same_text = rules.same_text;
+        self.weaving.template.clone_from(&rules.template);
     }
 }
 

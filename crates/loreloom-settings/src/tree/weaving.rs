@@ -1,6 +1,6 @@
 //! Whether and how lore goes into requests, and what requests do not say.
 
-use loreloom_core::cache_placement::StableSettings;
+use loreloom_core::{assemble::PromptTemplate, cache_placement::StableSettings};
 use serde::{Deserialize, Serialize};
 
 /// Whether and how lore goes into requests.
@@ -17,6 +17,8 @@ pub struct WeavingSection {
     pub placement: PlacementMode,
     /// How the stable placement keeps texts in place.
     pub stable: StableSettings,
+    /// The order of prompts.
+    pub template: PromptTemplate,
 }
 
 /// Where lore goes in prompts.
@@ -38,6 +40,7 @@ impl Default for WeavingSection {
             queue_seconds: 30,
             placement: PlacementMode::default(),
             stable: StableSettings::default(),
+            template: PromptTemplate::default(),
         }
     }
 }

@@ -181,6 +181,7 @@ mod tests {
             container: Container::Text,
             style: TextStyle::default(),
             source: Some(Arc::from("{\"entries\":{}}")),
+            program: None,
             assumed_name: None,
         });
         book

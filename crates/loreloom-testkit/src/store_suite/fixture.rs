@@ -190,6 +190,7 @@ fn verdict(turn: u64, entry: u32) -> Verdict {
         0 | 1 => Outcome::Activated {
             place: Some(Place::BeforeCharacter),
             tokens: Tokens(80),
+            shortened_from: None,
             trigger: Box::new(trigger(number)),
         },
         // A fraction that many decimal readers get wrong by one bit.
@@ -214,6 +215,7 @@ fn verdict(turn: u64, entry: u32) -> Verdict {
         title: format!("{} of the {}", word(number), word(number + 1)),
         outcome,
         stands,
+        speaker_unknown: number % 7 == 0,
     }
 }
 

@@ -5,4 +5,5 @@ mod cards;
 mod crash;
 mod house;
 mod memory;
+mod source_rules;
 mod workspace;

@@ -1,10 +1,10 @@
 //! Card entries, compiled: decorators are read once, keys are filed in the index.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use super::{
     decorators::{Directives, FrontEndFacts, Greeting},
-    grammar::{Chain, split},
+    grammar::{Chain, list, split},
     keys::KeyStyle,
     rules::{CardRules, MissingPriority},
     terms::{KeyTerms, Terms},
@@ -156,14 +156,18 @@ impl EntryReading<'_> {
         // What is counted otherwise is not counted in the engine's messages too.
         let counted = characters.or(tokens).map(|_| MOST_MESSAGES);
         Terms {
-            enabled: activation.enabled && self.folder_enabled(),
+            enabled: activation.enabled && !self.book.disables(self.entry),
             constant: activation.constant && !regex_only,
             force: activation.force,
             once: activation.once,
             gates: activation.gates.clone(),
             greeting_only: said.greeting == Some(Greeting::Only),
             keys: self.keys(regex_only, filing),
-            depth: depth.or(self.book.scan_depth).or(counted).unwrap_or(rules.scan_depth),
+            depth: depth
+                .or(self.book.scan_depth)
+                .or(counted)
+                .unwrap_or(rules.scan_depth)
+                .min(rules.scan_depth_most),
             characters,
             tokens,
             sources: card_bits(activation.sources),
@@ -185,16 +189,14 @@ impl EntryReading<'_> {
         }
     }
 
-    fn folder_enabled(&self) -> bool {
-        let Some(folder) = &self.entry.rest.folder else { return true };
-        self.book.folders.iter().all(|one| one.id != *folder || one.enabled)
-    }
-
     fn order(&self) -> f64 {
         match self.said.order {
             Some(order) if self.rules.order_descends => -order,
             Some(order) => order,
-            None => self.entry.placement.order.unwrap_or(100.0),
+            None => {
+                let order = self.entry.placement.order.unwrap_or(100.0);
+                if self.rules.field_order_descends { -order } else { order }
+            }
         }
     }
 
@@ -239,18 +241,30 @@ impl EntryReading<'_> {
             .unwrap_or(self.rules.match_whole_words)
     }
 
+    /// The keys that a key with commas is, where it is a list.
+    fn parts<'key>(&self, key: &'key Key) -> Vec<Cow<'key, Key>> {
+        match key {
+            Key::Literal(text) if self.rules.comma_keys && text.contains(',') => {
+                list(text).iter().map(|part| Cow::Owned(Key::parse(part))).collect()
+            }
+            Key::Literal(_) | Key::Regex(_) => vec![Cow::Borrowed(key)],
+        }
+    }
+
     fn keys(&self, regex_only: bool, filing: &mut Filing) -> KeyTerms {
         let activation = &self.entry.activation;
         let style = KeyStyle {
             case_counts: activation.case_sensitive.unwrap_or(self.rules.case_sensitive),
             whole_words: self.whole_words(),
             squash_spaces: self.rules.squash_spaces,
+            words: self.rules.words,
             // Keys that are patterns by their own form do not make patterns of the others.
             patterns: activation.use_regex,
         };
         let mut bad = Vec::new();
         let mut compile = |keys: &[Key]| -> Vec<CompiledKey> {
-            let compiled = keys.iter().filter_map(|key| style.compile(key, filing));
+            let keys = keys.iter().flat_map(|key| self.parts(key));
+            let compiled = keys.filter_map(|key| style.compile(&key, filing));
             compiled
                 .map(|(key, usable)| {
                     if usable.is_err() {

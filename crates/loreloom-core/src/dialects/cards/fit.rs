@@ -22,13 +22,18 @@ impl CardScan<'_> {
         let (mut near, mut found): (Vec<CardPiece>, Vec<CardPiece>) =
             active.into_iter().partition(|piece| piece.near().is_some());
         found.sort_by(|a, b| self.by_rank(a, b));
-        let (library, cards) = (self.scanner.input.library, self.scanner.input.active.cards());
-        let books = cards.books.iter().map(|&at| &*library.books()[at]);
-        let limit = Tokens(self.rules.budget_of(books));
-        let mut uses = vec![self.take("cards", limit, found)];
+        let library = self.scanner.input.library;
+        let books = self.pool.books.iter().map(|&at| &*library.books()[at]);
+        let limit = self.rules.budget_of(books, self.scanner.input.turn.input.context);
+        let name = self.pool.dialect.as_str();
+        let mut uses = vec![self.take(name, limit, found)];
         if !near.is_empty() {
             near.sort_by(|a, b| b.near().partial_cmp(&a.near()).unwrap_or(Ordering::Equal));
-            uses.push(self.take("cards_semantic", Tokens(self.rules.semantic_budget), near));
+            uses.push(self.take(
+                &format!("{name}_semantic"),
+                Tokens(self.rules.semantic_budget),
+                near,
+            ));
         }
         uses
     }
@@ -58,13 +63,23 @@ impl CardScan<'_> {
             .then(other.priority.total_cmp(&one.priority))
             .then_with(|| match self.rules.ties {
                 Ties::File => one.order.total_cmp(&other.order),
-                Ties::Id => Ordering::Equal,
+                Ties::Id | Ties::Latest => Ordering::Equal,
             })
             .then_with(|| self.tie(a.ix, b.ix))
     }
 
-    /// Which piece is first in the prompt.
-    pub(super) fn by_place(&self, a: &CardPiece, b: &CardPiece) -> Ordering {
+    /// Sorts pieces as they go into the prompt.
+    pub(super) fn sort_by_place(&self, pieces: &mut [CardPiece]) {
+        if self.rules.ties == Ties::Latest {
+            // Both sorts are stable, so equals end up in the reverse of the order they have now.
+            pieces.sort_by(|a, b| self.terms(b.ix).order.total_cmp(&self.terms(a.ix).order));
+            pieces.reverse();
+        } else {
+            pieces.sort_by(|a, b| self.by_place(a, b));
+        }
+    }
+
+    fn by_place(&self, a: &CardPiece, b: &CardPiece) -> Ordering {
         let (one, other) = (self.terms(a.ix), self.terms(b.ix));
         one.order
             .total_cmp(&other.order)
@@ -76,6 +91,7 @@ impl CardScan<'_> {
     fn tie(&self, a: EntryIx, b: EntryIx) -> Ordering {
         let rank = |ix: EntryIx| self.scanner.input.active.ranks(ix).next();
         match self.rules.ties {
+            Ties::Latest => Ordering::Equal,
             Ties::File => rank(a).cmp(&rank(b)),
             Ties::Id => {
                 let id = |ix: EntryIx| Reverse(&self.scanner.input.library.entry(ix).id);

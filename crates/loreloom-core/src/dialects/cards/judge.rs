@@ -51,7 +51,9 @@ impl<'a> CardScan<'a> {
             return Ok(self.by(Why::Decorator, terms));
         }
         let reach = self.reach(terms);
-        self.scanner.check_excluded(ix, &terms.keys.exclude, reach)?;
+        if !terms.constant || self.rules.exclusions_stop_constants {
+            self.scanner.check_excluded(ix, &terms.keys.exclude, reach)?;
+        }
         if let Some(until) = sticky {
             return Ok(EntryMatch::by(Why::Sticky(until), reach));
         }

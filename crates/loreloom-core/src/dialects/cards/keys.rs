@@ -9,16 +9,17 @@ use crate::{
     book::{Key, KeyOrigin, RegexKey, is_js_space},
     library::{CompiledKey, Filing, KeyMode, Probe, spans_texts},
     macros,
-    scan::{Blanks, Folding, JsRegex},
+    scan::{Blanks, Folding, JsRegex, WordRule},
 };
 
 /// How an entry's keys match.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "four independent settings of keys")]
+#[expect(clippy::struct_excessive_bools, reason = "independent settings of keys")]
 pub(super) struct KeyStyle {
     pub(super) case_counts: bool,
     pub(super) whole_words: bool,
     pub(super) squash_spaces: bool,
+    pub(super) words: WordRule,
     /// Keys without slashes are patterns too.
     pub(super) patterns: bool,
 }
@@ -31,6 +32,7 @@ impl KeyStyle {
     fn mode(self, key: &str) -> KeyMode {
         let has_blank = key.trim_matches(is_js_space).contains(char::is_whitespace);
         let blanks = match (self.whole_words, self.squash_spaces) {
+            (true, _) if self.words == WordRule::Spaced => Blanks::Kept,
             (true, _) if has_blank || macros::is_dynamic(key) => Blanks::Collapsed,
             (false, true) => Blanks::Squashed,
             (true | false, _) => Blanks::Kept,
@@ -53,7 +55,11 @@ impl KeyStyle {
         let mode = self.mode(raw);
         let taken = key.taken();
         let compiled = |probe| CompiledKey { raw: raw.into(), mode, probe, taken };
+        // No word has a space inside.
+        let is_no_word =
+            self.whole_words && self.words == WordRule::Spaced && trimmed.contains(' ');
         let found = match key {
+            Key::Literal(_) if is_no_word && !self.patterns => Err(BadPattern),
             Key::Regex(regex) if taken == KeyOrigin::Pattern => foreign(regex, mode),
             Key::Literal(_) if macros::is_dynamic(raw) && !self.patterns => Ok(Probe::Dynamic),
             Key::Literal(_) | Key::Regex(_) => {

@@ -15,6 +15,7 @@ mod fit;
 mod grammar;
 mod judge;
 mod keys;
+mod modes;
 mod output;
 mod pass;
 mod rules;
@@ -32,8 +33,9 @@ pub(crate) use self::{
 pub use self::{
     decorators::{Directives, FrontEndFacts, Greeting, InjectDirective, InjectTarget, Problem},
     grammar::{Chain, DecoratorBlock, Grammar, Line, list, split},
+    modes::CardMode,
     rules::{
-        CardMode, CardRules, Cost, Feed, MessageBasis, MissingPriority, Overflow, RecursionScope,
-        Repeats, Ties, Vocabulary,
+        CardRules, Cost, Feed, MessageBasis, MissingPriority, Overflow, RecursionScope, Repeats,
+        Ties, Vocabulary,
     },
 };

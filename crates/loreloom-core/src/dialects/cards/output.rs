@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use super::{
-    compose::CardPiece, decorators::InjectTarget, pass::CardScan, terms::Terms, window::Window,
+    compose::CardPiece,
+    decorators::InjectTarget,
+    pass::{CardScan, PoolScan},
+    terms::Terms,
+    window::Window,
 };
 use crate::{
     book::{DepthFrom, Position},
@@ -30,19 +34,22 @@ pub(crate) fn contribute(
     timing: Timing,
     instruments: &mut Instruments<'_>,
 ) -> (Contribution, StoryState) {
-    let cards = input.active.cards();
-    if cards.books.is_empty() {
-        return (Contribution::default(), timing.state);
+    let text = input.turn.input.text_completion;
+    let (mut lore, mut timing) = (Contribution::default(), timing);
+    for pool in &input.active.cards().pools {
+        let window = &Window::new(input.turn.transcript, pool.furthest(text));
+        let rules = &pool.dialect.card_rules(&input.rules.cards);
+        let mut scan = CardScan::new(*input, PoolScan { pool, rules, window }, timing, instruments);
+        scan.find();
+        let (found, after) = scan.finish();
+        lore.extend(found);
+        timing = after;
     }
-    let window =
-        Window::new(input.turn.transcript, cards.furthest(input.turn.input.text_completion));
-    let mut scan = CardScan::new(*input, &window, timing, instruments);
-    scan.find();
-    scan.finish()
+    (lore, timing.state)
 }
 
 impl CardScan<'_> {
-    fn finish(mut self) -> (Contribution, StoryState) {
+    fn finish(mut self) -> (Contribution, Timing) {
         let EngineInput { library, active, .. } = self.scanner.input;
         let mut pool =
             Contribution { hide_prompts: self.hide_prompts(), ..Contribution::default() };
@@ -55,7 +62,7 @@ impl CardScan<'_> {
         let stopped = stopped.into_iter();
         let stopped = stopped.map(|(ix, stop): (EntryIx, Stop)| (ix, Outcome::Stopped(stop)));
         pool.verdicts.extend(stopped.map(|(ix, outcome)| verdict(library, ix, outcome)));
-        (pool, self.scanner.timing.state)
+        (pool, self.scanner.timing)
     }
 
     /// What active entries ask the front end to hide, whether or not their text fits.
@@ -97,7 +104,7 @@ impl CardScan<'_> {
     fn place(&mut self, pool: &mut Contribution) {
         let EngineInput { library, turn, rules, .. } = self.scanner.input;
         let mut active = std::mem::take(&mut self.active);
-        active.sort_by(|a, b| self.by_place(a, b));
+        self.sort_by_place(&mut active);
         self.scanner.timing.state.variables = std::mem::take(&mut self.unwritten);
         for (ix, writes) in std::mem::take(&mut self.written) {
             if active.iter().any(|one| one.ix == ix) {
@@ -121,7 +128,8 @@ impl CardScan<'_> {
             }
             let keys = terms.keys.keys();
             let trigger = cause.trigger(keys, library, |at| self.window.place(at, library, turn));
-            let outcome = Outcome::Activated { place, tokens, trigger: Box::new(trigger) };
+            let (trigger, shortened_from) = (Box::new(trigger), None);
+            let outcome = Outcome::Activated { place, tokens, shortened_from, trigger };
             pool.verdicts.push(verdict(library, ix, outcome));
         }
     }
@@ -135,7 +143,10 @@ impl CardScan<'_> {
             _ => terms.at_depth.map_or(DEFAULT_DEPTH, Depth),
         };
         let rules = PlaceRules {
-            unstated: &Place::Slot(self.rules.slot.clone()),
+            unstated: &match self.rules.unplaced_depth {
+                Some(depth) => Place::AtDepth(Depth(depth)),
+                None => Place::Slot(self.rules.slot.clone()),
+            },
             slots_are_outlets: false,
             before_description_is_after: false,
             length: Some(self.scanner.input.turn.length()),

@@ -1,6 +1,6 @@
 //! The passes: the chat first, then the texts of what was found.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use rustc_hash::FxHashSet;
 
@@ -22,7 +22,7 @@ use crate::{
         timing::matched_before,
         verdicts::Stops,
     },
-    library::{Dialect, EntryIx, MOST_MESSAGES},
+    library::{CardPool, EntryIx, MOST_MESSAGES, Stages},
     macros::{VariableChanges, Variables},
     report::{ScanPhase, Stop},
     turn::Instruments,
@@ -35,15 +35,34 @@ pub(crate) fn judge_untouched(
     instruments: &mut Instruments<'_>,
 ) -> Vec<Stop> {
     let everything = Furthest { messages: MOST_MESSAGES, characters: 0 };
-    let window = Window::new(input.turn.transcript, everything);
-    let mut scan = CardScan::new(*input, &window, Timing::begin(input), instruments);
-    scan.scanner.texts.reach_back(MOST_MESSAGES);
-    entries.iter().map(|&ix| scan.stop_of(ix)).collect()
+    let window = &Window::new(input.turn.transcript, everything);
+    let mut stops = vec![Stop::NoKeyFound; entries.len()];
+    for pool in &input.active.cards().pools {
+        let rules = &pool.dialect.card_rules(&input.rules.cards);
+        let timing = Timing::begin(input);
+        let mut scan = CardScan::new(*input, PoolScan { pool, rules, window }, timing, instruments);
+        scan.scanner.texts.reach_back(MOST_MESSAGES);
+        for (&ix, stop) in entries.iter().zip(&mut stops) {
+            if scan.is_here(ix) {
+                *stop = scan.stop_of(ix);
+            }
+        }
+    }
+    stops
+}
+
+/// What one pool is scanned with.
+#[derive(Clone, Copy)]
+pub(super) struct PoolScan<'a> {
+    pub(super) pool: &'a CardPool,
+    pub(super) rules: &'a CardRules,
+    pub(super) window: &'a Window,
 }
 
 /// The state of a scan.
 pub(super) struct CardScan<'a> {
     pub(super) scanner: Scanner<'a>,
+    pub(super) pool: &'a CardPool,
     pub(super) rules: &'a CardRules,
     pub(super) window: &'a Window,
     pub(super) active: Vec<CardPiece>,
@@ -61,16 +80,16 @@ pub(super) struct CardScan<'a> {
 impl<'a> CardScan<'a> {
     pub(super) fn new(
         input: EngineInput<'a>,
-        window: &'a Window,
+        PoolScan { pool, rules, window }: PoolScan<'a>,
         timing: Timing,
         instruments: &'a mut Instruments<'_>,
     ) -> Self {
-        let rules = &input.rules.cards;
-        let (dialect, transcript) = (Dialect::Cards, &window.transcript);
-        let source = ScanSource { dialect, transcript, prompts: &[], words: rules.words };
+        let (stages, transcript) = (Stages::Cards, &window.transcript);
+        let source = ScanSource { stages, transcript, prompts: &[], words: rules.words };
         Self {
             unwritten: timing.state.variables.clone(),
             scanner: Scanner::new(input, source, timing, instruments),
+            pool,
             rules,
             window,
             active: Vec::new(),
@@ -84,14 +103,14 @@ impl<'a> CardScan<'a> {
 
     /// Finds the entries that are active, before the budget.
     pub(super) fn find(&mut self) {
-        let EngineInput { library, active, turn, state, .. } = self.scanner.input;
-        self.scanner.look_at_ranks(active.cards().always.iter().copied());
+        let EngineInput { library, turn, state, .. } = self.scanner.input;
+        self.scanner.look_at_ranks(self.pool.always.iter().copied());
         let forced = turn.input.forced.iter().map(|forced| &forced.entry);
         let remembered = forced.chain(state.first_match.keys());
         self.scanner.look_at(remembered.filter_map(|id| library.find(id)));
         let sticky: Vec<EntryIx> = self.scanner.timing.sticky_entries().collect();
         self.scanner.look_at(sticky);
-        let furthest = active.cards().furthest(turn.input.text_completion);
+        let furthest = self.pool.furthest(turn.input.text_completion);
         self.scanner.texts.reach_back(furthest.messages);
         if furthest.characters > 0 {
             self.scanner.texts.reach_back_characters(furthest.characters);
@@ -102,7 +121,9 @@ impl<'a> CardScan<'a> {
             if feeding.is_empty() || (limit > 0 && self.scanner.pass >= limit) {
                 break;
             }
-            self.scanner.texts.add_lore(feeding);
+            if !self.rules.lore_at_once {
+                self.scanner.texts.add_lore(feeding);
+            }
             self.scanner.pass += 1;
             self.scanner.phase = ScanPhase::Recursion;
         }
@@ -110,26 +131,42 @@ impl<'a> CardScan<'a> {
         self.record_matches();
     }
 
-    /// One pass: all entries see the same text. The texts that the next one adds.
+    /// Whether an entry is in this pool.
+    fn is_here(&self, ix: EntryIx) -> bool {
+        self.scanner.input.library.dialect_of(ix) == self.pool.dialect
+    }
+
+    /// One pass. All entries see the same text, unless texts are scanned at once. The texts that
+    /// the next pass adds.
     fn activate_live(&mut self) -> Vec<(EntryIx, Arc<str>)> {
         let active = self.scanner.input.active;
         let mut feeding = Vec::new();
-        let mut live = self.scanner.take_live();
-        live.retain(|&rank| {
+        let mut live: BTreeSet<u32> = self.scanner.take_live().into_iter().collect();
+        let mut next = Vec::new();
+        while let Some(rank) = live.pop_first() {
             let ix = active.cards().order[rank as usize];
-            if self.is_active.contains(&ix) || self.failed.contains(&ix) {
-                return false;
+            if !self.is_here(ix) || self.is_active(ix) || self.failed.contains(&ix) {
+                continue;
             }
             match self.decide(ix) {
                 Ok(found) => {
                     self.accept(ix, &found);
-                    feeding.extend(self.feed());
+                    let text = self.feed();
+                    if let Some(text) = text.as_ref().filter(|_| self.rules.lore_at_once) {
+                        self.scanner.texts.add_lore(vec![text.clone()]);
+                        let touched = self.scanner.texts.take_touched().into_iter();
+                        let (behind, before): (Vec<u32>, Vec<u32>) =
+                            touched.partition(|&touched| touched > rank);
+                        live.extend(behind);
+                        next.extend(before);
+                    }
+                    feeding.extend(text);
                 }
                 Err(stop) => self.stops.add(ix, stop),
             }
-            true
-        });
-        self.scanner.look_at_ranks(live);
+            next.push(rank);
+        }
+        self.scanner.look_at_ranks(next);
         feeding
     }
 
@@ -185,13 +222,13 @@ impl<'a> CardScan<'a> {
 
     /// The text that the entry accepted last adds to the scan.
     fn feed(&self) -> Option<(EntryIx, Arc<str>)> {
-        let EngineInput { library, active, .. } = self.scanner.input;
+        let library = self.scanner.input.library;
         let CardPiece { ix, text, .. } = self.active.last()?;
         let terms = self.terms(*ix);
         let by_book = || match self.rules.recursion {
             RecursionScope::OwnBook => self.rules.is_recursive(library.book(*ix)),
             RecursionScope::AnyBook => {
-                let mut books = active.cards().books.iter().map(|&at| &library.books()[at]);
+                let mut books = self.pool.books.iter().map(|&at| &library.books()[at]);
                 books.any(|one| self.rules.is_recursive(one))
             }
         };
@@ -211,7 +248,7 @@ impl<'a> CardScan<'a> {
     /// Adds entries found by meaning, nearest first, which keys did not find.
     fn add_near(&mut self) {
         let mut taken = 0;
-        for (score, ix) in nearest(&self.scanner.input, Dialect::Cards) {
+        for (score, ix) in nearest(&self.scanner.input, |dialect| dialect == self.pool.dialect) {
             if taken >= self.rules.semantic_entries {
                 return;
             }

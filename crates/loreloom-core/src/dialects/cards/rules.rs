@@ -14,10 +14,16 @@ pub struct CardRules {
     pub grammar: Grammar,
     /// Messages scanned, for books that do not say.
     pub scan_depth: u32,
+    /// No entry scans more messages than this, whatever its book says.
+    pub scan_depth_most: u32,
     /// The budget if no attached book sets one.
     pub budget: u32,
+    /// The same as a share of the model's context, in percent; 0 leaves it to `budget`.
+    pub budget_percent: u32,
     /// The budget is never below this.
     pub budget_floor: u32,
+    /// The budget is never above this.
+    pub budget_most: u32,
     /// Whether books that do not say are recursive.
     pub recursive: bool,
     /// Whose setting counts for recursion.
@@ -26,6 +32,8 @@ pub struct CardRules {
     pub max_passes: u32,
     /// What recursion scans.
     pub feed: Feed,
+    /// Whether a text is scanned at once, by the entries behind it in the same pass.
+    pub lore_at_once: bool,
     /// Whether case counts, for entries that do not say.
     pub case_sensitive: bool,
     /// Whether only whole words count, for entries that do not say.
@@ -34,12 +42,16 @@ pub struct CardRules {
     pub words: WordRule,
     /// Whether spaces are left out of text and keys where parts of words count.
     pub squash_spaces: bool,
+    /// Whether a key with commas is a list of keys.
+    pub comma_keys: bool,
     /// Which messages gates count.
     pub count: MessageBasis,
     /// Whether `@@activate` also passes gates and chance.
     pub activate_beats_gates: bool,
     /// Whether `@@additional_keys` also hold for constant entries.
     pub constants_need_required: bool,
+    /// Whether keys that exclude an entry also stop constant entries.
+    pub exclusions_stop_constants: bool,
     /// Whether entries with `use_regex` have no secondary keys, exclusions and constancy.
     pub regex_keys_only: bool,
     /// The priority of entries without one.
@@ -56,10 +68,15 @@ pub struct CardRules {
     pub message_overhead: u32,
     /// Whether `@@order` counts downwards: higher is earlier.
     pub order_descends: bool,
+    /// Whether the order in an entry's field counts downwards.
+    pub field_order_descends: bool,
     /// Whether entries go to the place their file names; else all go to the slot.
     pub positions: bool,
     /// The slot of entries that name no place.
     pub slot: String,
+    /// Where in the chat entries go that name no place, counted in messages from its end;
+    /// `None` puts them into the slot.
+    pub unplaced_depth: Option<u32>,
     /// The role of entries that name none.
     pub role: Role,
     /// Put round each text; `{0}` is the text. Blank is no wrapper.
@@ -75,19 +92,25 @@ impl Default for CardRules {
         Self {
             grammar: Grammar::default(),
             scan_depth: 4,
+            scan_depth_most: u32::MAX,
             budget: 1500,
+            budget_percent: 0,
             budget_floor: 0,
+            budget_most: u32::MAX,
             recursive: true,
             recursion: RecursionScope::OwnBook,
             max_passes: 3,
             feed: Feed::Expanded,
+            lore_at_once: false,
             case_sensitive: false,
             match_whole_words: false,
             words: WordRule::Unicode,
             squash_spaces: false,
+            comma_keys: false,
             count: MessageBasis::All,
             activate_beats_gates: true,
             constants_need_required: false,
+            exclusions_stop_constants: true,
             regex_keys_only: false,
             missing_priority: MissingPriority::Order,
             overflow: Overflow::Skip,
@@ -96,67 +119,14 @@ impl Default for CardRules {
             cost: Cost::Rendered,
             message_overhead: 0,
             order_descends: false,
+            field_order_descends: false,
             positions: true,
             slot: LOREBOOK_SLOT.to_owned(),
+            unplaced_depth: None,
             role: Role::System,
             wrapper: String::new(),
             semantic_entries: 3,
             semantic_budget: 500,
-        }
-    }
-}
-
-/// A named set of rules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CardMode {
-    /// Our own: what the documents say.
-    #[default]
-    Loreloom,
-    /// Character Card V3 as written.
-    CardV3,
-    /// The second lore engine as its source behaves.
-    Unorouter,
-    /// `RisuAI`.
-    Risu,
-}
-
-impl CardMode {
-    /// The mode's rules.
-    pub fn rules(self) -> CardRules {
-        let own = CardRules::default();
-        match self {
-            Self::Loreloom => own,
-            Self::CardV3 => CardRules {
-                grammar: Grammar::card_v3(),
-                count: MessageBasis::Assistant,
-                constants_need_required: true,
-                regex_keys_only: true,
-                ..own
-            },
-            Self::Unorouter => CardRules {
-                grammar: Grammar::unorouter(),
-                budget_floor: 1500,
-                recursive: false,
-                recursion: RecursionScope::AnyBook,
-                feed: Feed::AsWritten,
-                words: WordRule::Ascii,
-                squash_spaces: true,
-                activate_beats_gates: false,
-                missing_priority: MissingPriority::Fixed { own: 0.0, imported: 100.0 },
-                ties: Ties::Id,
-                cost: Cost::AsWritten,
-                order_descends: true,
-                positions: false,
-                ..own
-            },
-            Self::Risu => CardRules {
-                grammar: Grammar::risu(),
-                squash_spaces: true,
-                count: MessageBasis::WithGreeting,
-                positions: false,
-                ..own
-            },
         }
     }
 }
@@ -232,6 +202,8 @@ pub enum Ties {
     File,
     /// Their id.
     Id,
+    /// The one that fired last goes first in the prompt, the one that fired first survives.
+    Latest,
 }
 
 /// What an entry costs.

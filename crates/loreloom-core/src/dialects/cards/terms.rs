@@ -11,6 +11,7 @@ use crate::{
     chat::Role,
     engine::{keys::EntryKeys, texts::Limit},
     library::CompiledKey,
+    units::Tokens,
 };
 
 /// What applies to an entry. Decorators beat fields, fields beat books, books beat rules.
@@ -83,13 +84,21 @@ impl KeyTerms {
 }
 
 impl CardRules {
-    /// What the pool of these books may use.
-    pub(super) fn budget_of<'a>(&self, books: impl Iterator<Item = &'a Book>) -> u32 {
-        books
-            .filter_map(|book| book.token_budget)
-            .max()
-            .unwrap_or(self.budget)
-            .max(self.budget_floor)
+    /// What the pool of these books may use, in a context of this size.
+    pub(super) fn budget_of<'a>(
+        &self,
+        books: impl Iterator<Item = &'a Book>,
+        context: Tokens,
+    ) -> Tokens {
+        let own = match self.budget_percent {
+            0 => self.budget,
+            percent => {
+                let share = u64::from(context.0) * u64::from(percent) / 100;
+                u32::try_from(share).unwrap_or(u32::MAX)
+            }
+        };
+        let stated = books.filter_map(|book| book.token_budget).max();
+        Tokens(stated.unwrap_or(own).min(self.budget_most).max(self.budget_floor))
     }
 
     /// Whether a book's texts are scanned for further keys.

@@ -52,6 +52,9 @@ impl WorldInfoScan<'_> {
             return self.scanner.match_keys(ix, keys_of(library, ix), reach).map(stored);
         }
         let entry = library.entry(ix);
+        if library.book(ix).disables(entry) {
+            return Err(Stop::Disabled);
+        }
         let sticky = self.scanner.timing.check((ix, entry), turn, self.recursion_step())?;
         let reach = self.reach(ix, entry);
         let by = |why| stored(EntryMatch::by(why, reach));

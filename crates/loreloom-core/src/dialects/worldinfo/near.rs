@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     engine::{EngineInput, near::nearest},
-    library::{Dialect, EntryIx},
+    library::EntryIx,
     report::Stop,
 };
 
@@ -17,7 +17,7 @@ pub(super) type Nearness = FxHashMap<EntryIx, Result<f64, Stop>>;
 /// Decides about what the front end found.
 pub(super) fn nearness(input: &EngineInput<'_>) -> Nearness {
     let rules = &input.rules.world_info.vectors;
-    let found = nearest(input, Dialect::WorldInfo).into_iter();
+    let found = nearest(input, |dialect| !dialect.is_cards()).into_iter();
     let found = found.filter(|(_, ix)| rules.compares(input.library.entry(*ix)));
     let decide = |(at, (score, ix)): (u32, (f64, EntryIx))| {
         let verdict = if score < rules.threshold {

@@ -20,7 +20,7 @@ use crate::{
         timing::RecursionStep,
         verdicts::Stops,
     },
-    library::{Dialect, EntryIx, Library},
+    library::{EntryIx, Library, Stages},
     report::{BudgetUse, ScanPhase, Stop, Trigger, Warning},
     state::StoryState,
     tokens::Measure,
@@ -165,7 +165,7 @@ impl<'a> WorldInfoScan<'a> {
         let mut levels: Vec<u32> = active.levels().to_vec();
         let level = if levels.is_empty() { 0 } else { levels.remove(0) };
         let source = ScanSource {
-            dialect: Dialect::WorldInfo,
+            stages: Stages::WorldInfo,
             transcript: turn.transcript,
             prompts: &turn.input.prompts,
             words: rules.words,

@@ -58,6 +58,7 @@ impl Plain<'_> {
                 container: Container::Text,
                 style: TextStyle::default(),
                 source: None,
+                program: None,
                 assumed_name: None,
             });
         }

@@ -65,7 +65,7 @@ impl TurnTexts<'_> {
         if start >= cut as usize {
             return Some(first);
         }
-        let literals = &self.library.index(self.dialect, folding).literals;
+        let literals = &self.library.index(self.stages, folding).literals;
         let behind = self.limits.behind.entry((message, cut, folding)).or_insert_with(|| {
             let cut = cut as usize;
             Arc::new(Hits::find_from(literals, folding, self.words, text.as_str(), cut))

@@ -126,7 +126,7 @@ impl TurnTexts<'_> {
                 *hits.get(pattern)?
             } else {
                 // Forgotten to make room: looked for again.
-                let literals = &self.library.index(self.dialect, folding).literals;
+                let literals = &self.library.index(self.stages, folding).literals;
                 *Hits::find(literals, folding, self.words, text.as_str()).get(pattern)?
             };
             let span = if word { hit.word? } else { hit.any };

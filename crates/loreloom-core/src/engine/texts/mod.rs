@@ -27,7 +27,7 @@ pub(crate) use self::{
 };
 use super::EngineInput;
 use crate::{
-    library::{ActiveEntries, CompiledKey, Dialect, EntryIx, Library, MOST_MESSAGES, Probe},
+    library::{ActiveEntries, CompiledKey, EntryIx, Library, MOST_MESSAGES, Probe, Stages},
     report::{KeyCost, Stop},
     scan::{
         Folding, HitCache, Hits, JsRegex, PatternId, RegexOutcome, RegexText, ScanText, Steps,
@@ -64,7 +64,7 @@ impl TextPiece<'_> {
 /// Which texts a dialect scans beside those of card and persona.
 #[derive(Clone, Copy)]
 pub(crate) struct ScanSource<'a> {
-    pub(crate) dialect: Dialect,
+    pub(crate) stages: Stages,
     pub(crate) transcript: &'a Transcript,
     pub(crate) prompts: &'a [ScannedPrompt],
     /// What a word is.
@@ -89,7 +89,7 @@ impl SlowKey {
 pub(crate) struct TurnTexts<'a> {
     library: &'a Library,
     active: &'a ActiveEntries,
-    dialect: Dialect,
+    stages: Stages,
     /// Keys that were too slow in an earlier turn.
     suspended: &'a [String],
     transcript: &'a Transcript,
@@ -121,14 +121,14 @@ impl<'a> TurnTexts<'a> {
         cache: &'a mut TurnCache,
     ) -> Self {
         let EngineInput { library, active, turn, .. } = *input;
-        let ScanSource { dialect, transcript, prompts, words } = source;
+        let ScanSource { stages, transcript, prompts, words } = source;
         let cards = card_texts(&turn.input.card).map(ScanText::new);
         let prompts = prompts.iter().map(|prompt| ScanText::new(prompt.text.as_str()));
-        let (cache, occurrences) = cache.begin(dialect);
+        let (cache, occurrences) = cache.begin(stages, words);
         let mut texts = Self {
             library,
             active,
-            dialect,
+            stages,
             suspended: &turn.input.suspended_keys,
             transcript,
             cards: cards.into_iter().collect(),
@@ -186,7 +186,7 @@ impl<'a> TurnTexts<'a> {
 
     /// Whether a joined text begins with the messages, even where none is in reach.
     pub(crate) fn opens(&self) -> bool {
-        self.dialect == Dialect::WorldInfo
+        self.stages == Stages::WorldInfo
     }
 
     /// Whether any lore text was added.
@@ -214,7 +214,7 @@ impl<'a> TurnTexts<'a> {
             return;
         }
         for folding in Folding::ALL {
-            let (words, index) = (self.words, self.library.index(self.dialect, folding));
+            let (words, index) = (self.words, self.library.index(self.stages, folding));
             if index.literals.is_empty() {
                 continue;
             }
@@ -329,9 +329,9 @@ impl<'a> TurnTexts<'a> {
         let messages = &self.transcript.messages;
         let newest = &messages[messages.len().saturating_sub(MOST_MESSAGES as usize)..];
         let empty = newest.iter().take_while(|message| message.is_empty());
-        match self.dialect {
-            Dialect::WorldInfo => newest.len() - empty.count(),
-            Dialect::Cards => messages.len(),
+        match self.stages {
+            Stages::WorldInfo => newest.len() - empty.count(),
+            Stages::Cards => messages.len(),
         }
     }
 

@@ -16,7 +16,7 @@ use loreloom_core::{
     turn::{CardTexts, Forced, Instruments, Near, Speaker, Transcript, Turn, TurnCache, TurnInput},
     units::Tokens,
 };
-use loreloom_formats::{ImportOptions, import};
+use loreloom_formats::{ImportOptions, dialect_of, import};
 use serde_json::{Value, json};
 
 use super::told;
@@ -70,8 +70,9 @@ fn read_book(at: usize, book: &Value) -> Result<(Arc<Book>, Dialect), String> {
         book_read.origin = None;
     }
     let dialect = match book["dialect"].as_str() {
-        Some("world_info") => Dialect::WorldInfo,
-        _ => Dialect::Cards,
+        None => Dialect::Cards,
+        Some("auto") => dialect_of(&book_read),
+        Some(name) => Dialect::from_name(name).ok_or_else(|| format!("no dialect `{name}`"))?,
     };
     Ok((Arc::new(book_read), dialect))
 }

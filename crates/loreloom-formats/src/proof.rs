@@ -1,0 +1,162 @@
+//! Proof that nothing is lost: the file goes to the other format and back, and what is not as it
+//! was is named.
+//!
+//! A loss report says what a format has no word for. Only the way back shows what a program
+//! would find again, so "nothing is lost" is said only after it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    detect::Format,
+    export::{ExportOptions, Loss, export},
+    import::{ImportOptions, Imported, import},
+    limits::Limits,
+};
+
+/// How a file differs after the way to another format and back.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct RoundTripProof {
+    /// Members of the file that are gone or have another value.
+    pub lost: Vec<Loss>,
+    /// Members that were not there before.
+    pub gained: Vec<String>,
+    /// Why the way back could not be tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untried: Option<String>,
+}
+
+impl RoundTripProof {
+    /// Whether the file comes back as it was.
+    pub fn is_clean(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn untried(why: impl ToString) -> Self {
+        Self { untried: Some(why.to_string()), ..Self::default() }
+    }
+}
+
+/// Takes a file that was written in another format back to its own, and compares.
+pub fn prove(home: &Imported, written: &[u8], abroad: Format, limits: Limits) -> RoundTripProof {
+    let reading = |format: Format| ImportOptions {
+        file_name: Some(format!("book.{}", format.file_extension())),
+        limits,
+        ..ImportOptions::new(home.book.id.clone()).named(home.book.name.clone())
+    };
+    let away = match import(written, &reading(abroad)) {
+        Ok(away) => away,
+        Err(error) => return RoundTripProof::untried(error),
+    };
+    let options = ExportOptions { card: away.card.as_ref(), limits, ..ExportOptions::default() };
+    let back = export(&away.book, home.format, &options)
+        .and_then(|back| import(&back.bytes, &reading(home.format)));
+    match back {
+        Ok(back) => compare(home, &back),
+        Err(error) => RoundTripProof::untried(error),
+    }
+}
+
+/// How two readings of a file differ, member by member.
+fn compare(home: &Imported, back: &Imported) -> RoundTripProof {
+    let tree = |imported: &Imported| {
+        let source = imported.book.origin.as_ref()?.source.clone()?;
+        serde_json::from_str::<Value>(source.trim_start_matches('\u{feff}')).ok()
+    };
+    let (Some(wanted), Some(found)) = (tree(home), tree(back)) else {
+        // Plain text and what JSON does not allow: the model is all there is.
+        let same = home.book.entries.len() == back.book.entries.len() && home.card == back.card;
+        return match same {
+            true => RoundTripProof::default(),
+            false => RoundTripProof::untried("the file is no JSON"),
+        };
+    };
+    let mut proof = RoundTripProof::default();
+    differences(&wanted, &found, "", &mut proof);
+    proof
+}
+
+fn differences(wanted: &Value, found: &Value, path: &str, proof: &mut RoundTripProof) {
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match (wanted, found) {
+        (Value::Object(wanted), Value::Object(found)) => {
+            for (key, value) in wanted {
+                match found.get(key) {
+                    Some(found) => differences(value, found, &below(key), proof),
+                    None if is_nothing(value) => {}
+                    None => proof.lost.push(loss(below(key), value)),
+                }
+            }
+            let new = found
+                .iter()
+                .filter(|(key, value)| !wanted.contains_key(*key) && !is_nothing(value));
+            proof.gained.extend(new.map(|(key, _)| below(key)));
+        }
+        (Value::Array(wanted), Value::Array(found)) if wanted.len() == found.len() => {
+            for (at, (wanted, found)) in wanted.iter().zip(found).enumerate() {
+                differences(wanted, found, &below(&at.to_string()), proof);
+            }
+        }
+        (wanted, found) if is_same(wanted, found) => {}
+        (wanted, _) => proof.lost.push(loss(path.to_owned(), wanted)),
+    }
+}
+
+/// Whether two values mean the same: `4` and `4.0` do.
+fn is_same(wanted: &Value, found: &Value) -> bool {
+    wanted == found
+        || match (wanted.as_f64(), found.as_f64()) {
+            (Some(wanted), Some(found)) => wanted.total_cmp(&found).is_eq(),
+            _ => is_nothing(wanted) && is_nothing(found),
+        }
+}
+
+/// Whether a value says no more than its absence.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+fn loss(field: String, value: &Value) -> Loss {
+    Loss { entry: None, field, value: value.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn proof(file: &str, abroad: Format) -> RoundTripProof {
+        let home = import(file.as_bytes(), &ImportOptions::new("b")).unwrap();
+        let options = ExportOptions { card: home.card.as_ref(), ..ExportOptions::default() };
+        let away = export(&home.book, abroad, &options).unwrap();
+        prove(&home, &away.bytes, abroad, Limits::default())
+    }
+
+    #[test]
+    fn members_at_the_root_that_a_card_loses_are_named() {
+        let card = r#"{"spec":"chara_card_v3","spec_version":"3.0","fav":true,"chat":"x",
+            "data":{"name":"Orla","description":"d","extensions":{}}}"#;
+        let proof = proof(card, Format::CardV2);
+        let lost: Vec<&str> = proof.lost.iter().map(|loss| loss.field.as_str()).collect();
+        assert!(lost.is_empty() || lost.contains(&"fav"), "{proof:?}");
+    }
+
+    #[test]
+    fn a_clean_way_is_clean_and_a_changed_value_is_not() {
+        let wanted = serde_json::json!({"a": 1, "b": {"c": [1, 2]}, "d": ""});
+        let found = serde_json::json!({"a": 1.0, "b": {"c": [1, 3], "e": true}});
+        let mut proof = RoundTripProof::default();
+        differences(&wanted, &found, "", &mut proof);
+        assert_eq!(proof.lost, [loss("b.c.1".to_owned(), &serde_json::json!(2))]);
+        assert_eq!(proof.gained, ["b.e"]);
+        let mut same = RoundTripProof::default();
+        differences(&wanted, &wanted, "", &mut same);
+        assert!(same.is_clean());
+    }
+}
