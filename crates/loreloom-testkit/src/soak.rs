@@ -1,6 +1,7 @@
 //! A server that works for a long time: what grows, and whether a turn had no lore.
 
 use std::{
+    collections::BTreeMap,
     fmt, io,
     path::Path,
     sync::{
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::{
     postgres::Cluster,
-    real_server::{Ask, Form, GatedModel, RealServer, ServerSetup, ask},
+    real_server::{Ask, Form, GatedModel, RealServer, ServerSetup, WireAnswer, ask},
     store_suite::Failure,
 };
 
@@ -26,7 +27,8 @@ const WARM: f64 = 0.25;
 /// Chats that are told in turn. After [`TURNS_OF_A_CHAT`] a new one begins in its place.
 const CHATS: usize = 8;
 
-const TURNS_OF_A_CHAT: usize = 30;
+/// A longer chat would not fit into the context that the server assumes, and it would say so.
+const TURNS_OF_A_CHAT: usize = 15;
 
 /// A pause between turns, so that a machine with other work can do it.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -70,8 +72,10 @@ pub struct SoakTally {
     pub samples: Vec<SoakSample>,
     /// Turns that reached the model without lore.
     pub without_lore: u64,
-    /// Answers that had no end, or a warning.
-    pub bad_answers: u64,
+    /// Answers that had no end.
+    pub endless: u64,
+    /// Warnings of answers, and how often each came. Numbers in them are left out.
+    pub warnings: BTreeMap<String, u64>,
 }
 
 impl SoakTally {
@@ -120,7 +124,11 @@ pub fn run(
     let mut turns = 0;
     while began.elapsed() < duration {
         let place = usize::try_from(turns).unwrap_or_default() % CHATS;
-        tally.bad_answers += u64::from(!turn(&server, &mut chats[place], turns)?);
+        let answer = turn(&server, &mut chats[place], turns)?;
+        tally.endless += u64::from(!answer.is_whole(Form::Events));
+        if let Some(warning) = warning(&answer) {
+            *tally.warnings.entry(warning).or_default() += 1;
+        }
         turns += 1;
         let due = step * u32::try_from(tally.samples.len() + 1).unwrap_or(u32::MAX);
         if began.elapsed() >= due {
@@ -135,8 +143,18 @@ pub fn run(
     Ok(tally)
 }
 
-/// Tells one turn of an unnamed chat. Returns whether its answer is whole and has no warning.
-fn turn(server: &RealServer, messages: &mut Vec<Value>, number: u64) -> Result<bool, Failure> {
+/// The warning of an answer.
+fn warning(answer: &WireAnswer) -> Option<String> {
+    let line = answer.text.lines().find(|line| line.contains("loreloom-warning"))?;
+    Some(line.chars().filter(|letter| !letter.is_ascii_digit()).collect())
+}
+
+/// Tells one turn of an unnamed chat.
+fn turn(
+    server: &RealServer,
+    messages: &mut Vec<Value>,
+    number: u64,
+) -> Result<WireAnswer, Failure> {
     if messages.len() >= 2 * TURNS_OF_A_CHAT {
         messages.clear();
     }
@@ -147,7 +165,7 @@ fn turn(server: &RealServer, messages: &mut Vec<Value>, number: u64) -> Result<b
     let answer =
         ask(server.address, &Ask { form: Form::Events, chat: None, messages: &asked }, &begun)?;
     messages.push(json!({ "role": "assistant", "content": answer.reply() }));
-    Ok(answer.is_whole(Form::Events) && !answer.text.contains("loreloom-warning"))
+    Ok(answer)
 }
 
 fn sample(

@@ -37,7 +37,10 @@ fn what_no_file_takes_waits_in_memory() {
 #[test]
 fn what_a_full_file_system_does_not_take_is_stored_later_and_survives_a_stop() {
     let Some(disk) = SmallDisk::mount().unwrap() else { return };
-    assert_eq!(outages(Outage::SmallDisk(&disk)), KEPT);
+    let tally = outages(Outage::SmallDisk(&disk));
+    // The reserve that the server gives back may take a turn before the disk is full again.
+    assert!(tally.said > 0, "{tally}");
+    assert_eq!(OutageTally { said: KEPT.said, ..tally }, KEPT);
 }
 
 #[test]

@@ -244,10 +244,11 @@ impl Crash {
                 last.other_bytes
             ))?;
         }
-        let (without, bad) = (tally.without_lore, tally.bad_answers);
-        say(format!(
-            "{without} turns without lore, {bad} answers without an end or with a warning"
-        ))?;
-        if without + bad > 0 { Err("a turn had no lore or no end".into()) } else { Ok(()) }
+        for (warning, times) in &tally.warnings {
+            say(format!("{times} times: {warning}"))?;
+        }
+        let (without, endless) = (tally.without_lore, tally.endless);
+        say(format!("{without} turns without lore, {endless} answers without an end"))?;
+        if without + endless > 0 { Err("a turn had no lore or no end".into()) } else { Ok(()) }
     }
 }

@@ -10,7 +10,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tempfile::TempDir;
@@ -18,7 +18,10 @@ use tempfile::TempDir;
 use crate::store_suite::Failure;
 
 /// Its size: the database, its log and the reserve of the server fit, and little more.
-const SIZE: &str = "size=24m";
+const SIZE: &str = "size=48m";
+
+/// How long the log may take to be moved into the database.
+const SETTLING: Duration = Duration::from_secs(2);
 
 /// A mounted file system. It is gone with this value.
 #[derive(Debug)]
@@ -62,6 +65,18 @@ impl SmallDisk {
     pub(super) fn clear(&self) -> Result<(), Failure> {
         self.is_full.store(false, Ordering::Relaxed);
         Ok(std::fs::remove_file(self.ballast())?)
+    }
+
+    /// Waits until the log is moved into the database: no outage of this disk would leave it time.
+    pub(super) fn settle(&self) -> Result<(), Failure> {
+        let began = Instant::now();
+        let written =
+            || self.path().join("stories.sqlite").metadata().and_then(|one| one.modified());
+        let before = written()?;
+        while written()? == before && began.elapsed() < SETTLING {
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
     }
 
     fn ballast(&self) -> PathBuf {

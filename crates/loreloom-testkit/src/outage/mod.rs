@@ -87,7 +87,7 @@ pub struct OutageTally {
     pub given_up: u64,
     /// Lost ones whose answer said nothing.
     pub silent: u64,
-    /// Outages during which `/ready` said that the server is ready.
+    /// Outages during which a turn waited and `/ready` said that the server is ready.
     pub unnoticed: u64,
     /// Replies that were stored twice.
     pub doubled: u64,
@@ -128,7 +128,8 @@ pub fn run(program: &Path, outage: Outage<'_>, cycles: u64) -> Result<OutageTall
             answers.push((form, ask(server.address, &asked, &begun)?));
         }
         let is_ready = get(server.address, "/ready")?.status != 503;
-        tally.unnoticed += u64::from(is_ready);
+        let anything_waits = answers.iter().any(|(_, answer)| answer.warns());
+        tally.unnoticed += u64::from(is_ready && anything_waits);
         if cycle % 2 == 1 && outage.leaves_room() {
             server.stop()?;
             outage.end(&server)?;
@@ -137,6 +138,9 @@ pub fn run(program: &Path, outage: Outage<'_>, cycles: u64) -> Result<OutageTall
             outage.end(&server)?;
         }
         server.wait_until_ready()?;
+        if let Outage::SmallDisk(disk) = outage {
+            disk.settle()?;
+        }
         tally.cycles += 1;
         count(&mut tally, &server, cycle, &answers)?;
     }
