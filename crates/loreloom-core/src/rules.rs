@@ -8,6 +8,7 @@ use crate::{
         vault::{FieldDefinition, SelectionRules, VaultRules},
         worldinfo::{Quirks, WorldInfoRules},
     },
+    hygiene::Hygiene,
     notebook::NotebookRules,
     regex_script::RegexScript,
     room::RoomRules,
@@ -36,6 +37,9 @@ pub struct Rules {
     /// The budget over everything.
     #[serde(skip_serializing_if = "RoomRules::is_default")]
     pub budget: RoomRules,
+    /// What happens to text that would break out of its place in a prompt.
+    #[serde(skip_serializing_if = "Hygiene::is_default")]
+    pub hygiene: Hygiene,
 }
 
 /// How a vault takes part.

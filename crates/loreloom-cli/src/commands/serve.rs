@@ -20,7 +20,7 @@ use loreloom_server::{
     vault_select::AskRules,
 };
 use loreloom_settings::{
-    Changes, NotebookMaker, PlacementMode, ServerSection, Settings, StartSettings,
+    Changes, LogFormat, NotebookMaker, PlacementMode, ServerSection, Settings, StartSettings,
 };
 use loreloom_store::StoreAddress;
 use serde_json::json;
@@ -31,7 +31,7 @@ use super::{serve_memory, serve_welcome::Welcome};
 use crate::{
     clock::SystemClock,
     config::{self, Config, ConfigArguments, ForAll, Opened, opening, prospecting},
-    limits,
+    limits, logs,
     lore::LoreArguments,
     model::{ModelArguments, ModelName},
     open_files,
@@ -119,6 +119,9 @@ impl Serve {
         let lore = self.lore.under(&config);
         let started = lore.started(self.changes(&config)?)?;
         limits::configure(started.settings.limits);
+        if started.settings.server.log_format == LogFormat::Json {
+            logs::write_json();
+        }
         runtime()?.block_on(async {
             let place = StoreArguments::of(&started.settings.store);
             let store = place.open_or_make().await?;

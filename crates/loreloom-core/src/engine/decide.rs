@@ -9,6 +9,7 @@ use crate::{
         vault::{Pick, Vault},
         worldinfo,
     },
+    hygiene::Cleaning,
     library::{ActiveEntries, Library},
     place::Injection,
     report::{Report, TurnFacts, Verdict},
@@ -96,6 +97,8 @@ pub fn finish(
         },
         injections: lore.injections,
     };
+    let counter = instruments.counter;
+    Cleaning { rules, library, input: turn.input, counter }.clean(&mut decision);
     if let Some(limit) = room::limit_of(&decision.injections, turn.input, &rules.budget) {
         room::give_way(&mut decision, limit, &rules.budget, library);
     }

@@ -7,6 +7,7 @@ use super::{
 use crate::{
     book::SelectiveLogic,
     dialects::cards::Problem,
+    hygiene::{HazardCount, Hygiene},
     ids::EntryId,
     place::{Place, Provenance},
     scan::{KEY_STEPS, TURN_STEPS},
@@ -87,6 +88,15 @@ fn given_up(cost: KeyCost) -> String {
     }
 }
 
+/// What people call the source of a text.
+fn named(source: &Provenance) -> String {
+    match source {
+        Provenance::Lore { entry, .. } => format!("entry {entry}"),
+        Provenance::AuthorsNote => "the author's note".to_owned(),
+        Provenance::Memory(slot) => format!("memory of slot {slot}"),
+    }
+}
+
 /// A warning as a sentence.
 pub fn warning(warning: &Warning) -> String {
     match warning {
@@ -101,12 +111,16 @@ pub fn warning(warning: &Warning) -> String {
             quoted(key)
         ),
         Warning::AlreadyThere { source } => {
-            let what = match source {
-                Provenance::Lore { entry, .. } => format!("entry {entry}"),
-                Provenance::AuthorsNote => "the author's note".to_owned(),
-                Provenance::Memory(slot) => format!("memory of slot {slot}"),
+            format!("{}: the front end had put it into the prompt itself", named(source))
+        }
+        Warning::Neutralised { source, by, found } => {
+            let done = match by {
+                Hygiene::Escape => "escaped",
+                Hygiene::Strip => "removed",
+                Hygiene::Keep => "kept",
             };
-            format!("{what}: the front end had put it into the prompt itself")
+            let found: Vec<String> = found.iter().map(HazardCount::words).collect();
+            format!("{}: {done} {}", named(source), found.join(", "))
         }
         Warning::Decorator { entry, line, problem } => {
             let why = match problem {

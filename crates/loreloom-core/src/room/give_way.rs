@@ -123,13 +123,27 @@ fn drop_entry(decision: &mut Decision, entry: &EntryId, library: &Library) {
     };
     let Outcome::Activated { tokens, .. } = verdict.outcome else { return };
     verdict.outcome = Outcome::Stopped(Stop::NoRoom { needed: tokens });
-    let pool = match worth(entry, library).0 {
+    spend_less(decision, pool(worth(entry, library).0), tokens);
+}
+
+/// The pool whose budget a text uses.
+pub(crate) fn pool_of(source: &Provenance, library: &Library) -> Option<&'static str> {
+    match source {
+        Provenance::Lore { entry, .. } => Some(pool(worth(entry, library).0)),
+        Provenance::Memory(slot) => {
+            (!notebook::is_slot(slot)).then_some(pool(RankedSource::Memory))
+        }
+        Provenance::AuthorsNote => None,
+    }
+}
+
+fn pool(source: RankedSource) -> &'static str {
+    match source {
         RankedSource::WorldInfo => "world_info",
         RankedSource::Cards => "cards",
         RankedSource::Vault => "vault",
         RankedSource::Memory => "memory",
-    };
-    spend_less(decision, pool, tokens);
+    }
 }
 
 /// A pool spends less, and says that something did not fit.

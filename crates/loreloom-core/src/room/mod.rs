@@ -8,6 +8,7 @@ mod give_way;
 mod history;
 mod rules;
 
+pub(crate) use self::give_way::pool_of;
 pub use self::{
     give_way::{can_give_way, give_way},
     history::Cut,

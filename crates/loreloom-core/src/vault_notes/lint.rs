@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use super::{Note, NotePosition, Relations};
-use crate::{dialects::vault::VaultRules, rules::VaultUse, units::Tokens};
+use crate::{dialects::vault::VaultRules, hygiene::HazardCount, rules::VaultUse, units::Tokens};
 
 /// A finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -106,6 +106,11 @@ pub enum IssueKind {
     NeverScanned,
     /// The selecting model gets only the beginning of its text.
     NoSummary,
+    /// Its text would break out of its place in a prompt.
+    UnsafeText {
+        /// What was found, by kind.
+        found: Vec<HazardCount>,
+    },
     /// Keys are looked for in no message at all.
     ScanDepthZero,
     /// Hardly anything fits.
@@ -180,7 +185,7 @@ pub enum Severity {
 
 impl IssueKind {
     /// The codes of those that are about a note.
-    pub const NOTE_CODES: [&str; 23] = [
+    pub const NOTE_CODES: [&str; 24] = [
         "no_keys",
         "empty_content",
         "unknown_required",
@@ -204,6 +209,7 @@ impl IssueKind {
         "warmup_on_short_keys",
         "never_scanned",
         "no_summary",
+        "unsafe_text",
     ];
 
     /// How bad it is.
@@ -240,6 +246,7 @@ impl IssueKind {
             | Self::BootstrapWithoutKeys
             | Self::WarmupOnShortKeys
             | Self::NeverScanned
+            | Self::UnsafeText { .. }
             | Self::ScanDepthZero
             | Self::SmallBudget { .. } => Severity::Warning,
         }
@@ -259,6 +266,12 @@ pub fn inspect_use(notes: &[Note], using: &VaultUse) -> Vec<Issue> {
     }
     if let Some(budget) = using.rules.budget.tokens.filter(|budget| *budget < SMALL_BUDGET) {
         issues.push(about_all(IssueKind::SmallBudget { budget }));
+    }
+    for note in notes {
+        let found = HazardCount::in_text(&note.content);
+        if !found.is_empty() {
+            issues.push(Issue { title: note.title.clone(), kind: IssueKind::UnsafeText { found } });
+        }
     }
     if using.selection.is_some() {
         let silent = notes.iter().filter(|note| note.summary.is_empty() && !note.kind.guide);

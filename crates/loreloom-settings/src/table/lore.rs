@@ -16,6 +16,11 @@ pub(super) const ROWS: &[Setting] = &[
         "What is put around each entry: `none`, `xml-minimal`, `xml-standard`, `xml-detailed`, `xml-maximum`, `markdown`, `lb`, `world-info` or `custom:TEMPLATE`.",
     )
     .flag("wrap"),
+    choice(
+        "lore.hygiene",
+        &["escape", "strip", "keep"],
+        "What happens to chat-template tokens, role markers and hidden characters in lore and memory that would break a prompt.",
+    ),
     data(
         "lore.regex_scripts",
         "SillyTavern regex scripts that change entries on their way into the prompt.",

@@ -1,6 +1,6 @@
 //! Rows of `connection`, `features`, `server`, `store` and `limits`.
 
-use crate::setting::{Setting, number, switch, text, texts, whole};
+use crate::setting::{Setting, choice, number, switch, text, texts, whole};
 
 const U32: u64 = u32::MAX as u64;
 const DAY: f64 = 86_400.0;
@@ -68,6 +68,12 @@ pub(super) const ROWS: &[Setting] = &[
     switch("server.require_key", "A key is needed on this machine too.").at_start(),
     texts("server.vault_roots", "Folders in which callers with a key may register vaults.")
         .at_start(),
+    choice(
+        "server.log_format",
+        &["text", "json"],
+        "How the log is written to standard error: for people, or one JSON object in a line.",
+    )
+    .at_start(),
     whole("server.limits.body_mb", (1, 65_536), "MiB", "The largest body of a request.").at_start(),
     whole("server.limits.head_kb", (1, 65_536), "KiB", "The largest head of a request.").at_start(),
     number(

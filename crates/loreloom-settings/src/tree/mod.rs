@@ -13,6 +13,7 @@ mod weaving;
 
 use loreloom_core::{
     dialects::{cards::CardRules, worldinfo::WorldInfoRules},
+    hygiene::Hygiene,
     regex_script::RegexScript,
     room::RoomRules,
     rules::Rules,
@@ -28,7 +29,10 @@ pub use self::{
     selection::{
         OnSelectorFailure, OnSelectorNothing, SelectionMode, SelectionSection, SelectorSection,
     },
-    server::{ConnectionDefaults, FeatureSection, ServerLimitSection, ServerSection, StoreSection},
+    server::{
+        ConnectionDefaults, FeatureSection, LogFormat, ServerLimitSection, ServerSection,
+        StoreSection,
+    },
     vault::{RefreshSection, RefreshWhen, VaultSection},
     weaving::{PlacementMode, StorySection, WeavingSection},
 };
@@ -80,6 +84,8 @@ pub struct LoreSection {
     pub wrap: WrapFormat,
     /// Scripts that change entries on their way into the prompt.
     pub regex_scripts: Vec<RegexScript>,
+    /// What happens to text that would break out of its place in a prompt.
+    pub hygiene: Hygiene,
 }
 
 /// How a book is read.
@@ -128,6 +134,7 @@ impl Settings {
             vault: self.vault.using(),
             notebooks: self.notebooks.rules(),
             budget: self.budget.clone(),
+            hygiene: self.lore.hygiene,
         }
     }
 
@@ -140,6 +147,7 @@ impl Settings {
         self.vault.set_using(&rules.vault);
         self.notebooks.set_rules(&rules.notebooks);
         self.budget.clone_from(&rules.budget);
+        self.lore.hygiene = rules.hygiene;
     }
 }
 
@@ -157,6 +165,7 @@ mod tests {
     fn the_rules_of_the_engine_survive_the_way_through_the_tree() {
         let mut set = Profile::SillyTavern119.rules();
         set.wrap = WrapFormat::Lb;
+        set.hygiene = Hygiene::Strip;
         set.vault = VaultUse {
             rules: VaultRules::deeplore_2(),
             selection: Some(SelectionRules::default()),

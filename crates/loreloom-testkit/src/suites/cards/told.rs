@@ -173,6 +173,7 @@ fn stopped<'a>(stop: &Stop, title: &impl Fn(&loreloom_core::ids::EntryId) -> &'a
 fn warning(warning: &Warning) -> String {
     match warning {
         Warning::AlreadyThere { source } => format!("already there: {source:?}"),
+        Warning::Neutralised { source, .. } => format!("neutralised: {source:?}"),
         Warning::KeyTooSlow { key, .. } => format!("too slow: {key}"),
         Warning::KeyUnusable { key, .. } => format!("unusable: {key}"),
         Warning::KeyNotARegex { key, .. } => format!("not a pattern: {key}"),
