@@ -118,16 +118,16 @@ impl Serve {
         let config = self.config.read()?;
         let lore = self.lore.under(&config);
         let started = lore.started(self.changes(&config)?)?;
-        limits::configure(started.settings.limits);
-        if started.settings.server.log_format == LogFormat::Json {
-            logs::write_json();
-        }
         runtime()?.block_on(async {
             let place = StoreArguments::of(&started.settings.store);
             let store = place.open_or_make().await?;
             let stored = stored_settings(store.as_ref(), &TenantId::local()).await?;
             // What is stored is read once for everything that a restart takes up.
             let settings = started.with(&stored)?;
+            limits::configure(settings.limits);
+            if settings.server.log_format == LogFormat::Json {
+                logs::write_json();
+            }
             let start = Start { config: &config, settings: &settings };
             let address = settings.server.listen;
             let keeper = Arc::new(lore.keeper(&settings));

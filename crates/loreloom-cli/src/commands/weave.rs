@@ -62,11 +62,6 @@ pub(crate) struct Weave {
     #[arg(long, default_value = "", value_name = "TEXT")]
     main: String,
 
-    /// What surrounds the lore before and after the character in a prompt that is built from
-    /// `--card` or `--main`: `{0}` is the lore
-    #[arg(long, default_value = "", value_name = "FORMAT")]
-    wi_format: String,
-
     /// Also say for every entry why it fired or did not
     #[arg(long)]
     why: bool,
@@ -196,9 +191,10 @@ impl Weave {
         if !self.main.is_empty() {
             texts.main.clone_from(&self.main);
         }
-        texts.lore_format.clone_from(&self.wi_format);
+        texts.lore_format.clone_from(&lore.rules().wi_format);
         let texts = texts.expanded(&turn.macros());
-        let layout = layout_of(prompt, false);
+        let lore_format = lore.rules().wi_format.clone();
+        let layout = Layout { lore_format, ..layout_of(prompt, false) };
         let mut plan = Plan::default();
         let assemble = |(prompt, layout): (Vec<PromptMessage>, Layout)| {
             if built {

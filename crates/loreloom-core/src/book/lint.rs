@@ -10,7 +10,7 @@ use crate::{
     hygiene::HazardCount,
     ids::{BookId, EntryId},
     library::Library,
-    scan::{KEY_STEPS, Steps},
+    scan::Steps,
 };
 
 /// Something odd about a book.
@@ -97,11 +97,11 @@ impl BookFindingKind {
             Self::NotARegex { key } => {
                 format!("the key `{key}` is no regular expression and is read as text")
             }
-            Self::SlowRegex { key } => format!(
-                "the key `{key}` takes more than {} million steps in a long text, and is then \
-                 suspended",
-                KEY_STEPS / 1_000_000
-            ),
+            Self::SlowRegex { key } => {
+                format!(
+                    "the key `{key}` takes too many steps in a long text, and is then suspended"
+                )
+            }
             Self::NoKeys => "has no keys, so nothing brings it in".to_owned(),
             Self::EmptyContent => "has no text".to_owned(),
             Self::UnsafeText { found } => HazardCount::sentence(found),

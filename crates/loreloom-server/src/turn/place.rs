@@ -93,7 +93,9 @@ impl PlacedTurn {
         layout: Layout,
     ) -> Self {
         turn.clean();
-        let layout = Layout { wrap: turn.lore.rules().wrap.clone(), ..layout };
+        let rules = turn.lore.rules();
+        let (wrap, lore_format) = (rules.wrap.clone(), rules.wi_format.clone());
+        let layout = Layout { wrap, lore_format, ..layout };
         room::placed(turn, placement, prompt, layout)
     }
 

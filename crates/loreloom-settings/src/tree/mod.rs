@@ -17,6 +17,7 @@ use loreloom_core::{
     regex_script::RegexScript,
     room::RoomRules,
     rules::Rules,
+    scan::StepLimits,
     wrap::WrapFormat,
 };
 pub use loreloom_formats::Limits as FileLimits;
@@ -86,6 +87,10 @@ pub struct LoreSection {
     pub regex_scripts: Vec<RegexScript>,
     /// What happens to text that would break out of its place in a prompt.
     pub hygiene: Hygiene,
+    /// What surrounds the lore before and after the character.
+    pub wi_format: String,
+    /// How many steps regular expressions may take.
+    pub steps: StepLimits,
 }
 
 /// How a book is read.
@@ -135,6 +140,8 @@ impl Settings {
             notebooks: self.notebooks.rules(),
             budget: self.budget.clone(),
             hygiene: self.lore.hygiene,
+            wi_format: self.lore.wi_format.clone(),
+            steps: self.lore.steps,
         }
     }
 
@@ -148,6 +155,8 @@ impl Settings {
         self.notebooks.set_rules(&rules.notebooks);
         self.budget.clone_from(&rules.budget);
         self.lore.hygiene = rules.hygiene;
+        self.lore.wi_format.clone_from(&rules.wi_format);
+        self.lore.steps = rules.steps;
     }
 }
 
@@ -166,6 +175,8 @@ mod tests {
         let mut set = Profile::SillyTavern119.rules();
         set.wrap = WrapFormat::Lb;
         set.hygiene = Hygiene::Strip;
+        set.wi_format = "[{0}]".to_owned();
+        set.steps = StepLimits { key: 5, turn: 6 };
         set.vault = VaultUse {
             rules: VaultRules::deeplore_2(),
             selection: Some(SelectionRules::default()),
