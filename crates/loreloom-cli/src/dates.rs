@@ -10,6 +10,15 @@ pub(crate) fn shown(at: Timestamp) -> String {
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02}", minute / 60, minute % 60)
 }
 
+/// `2026-11-15T21:38:01.234Z`, for programs.
+pub(crate) fn stamp(at: Timestamp) -> String {
+    let (days, millis) = (at.0.div_euclid(86_400_000), at.0.rem_euclid(86_400_000));
+    let (year, month, day) = date(days);
+    let (seconds, millis) = (millis / 1000, millis % 1000);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
 /// Year, month and day of the day that is so many days after 1970-01-01. Years begin in
 /// March here, so that the leap day is the last one.
 fn date(days: i64) -> (i64, i64, i64) {
@@ -26,6 +35,11 @@ fn date(days: i64) -> (i64, i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moments_for_programs_have_milliseconds() {
+        assert_eq!(stamp(Timestamp(1_700_000_000_042)), "2023-11-14T22:13:20.042Z");
+    }
 
     #[test]
     fn moments_are_told_in_utc() {

@@ -7,6 +7,7 @@ mod dates;
 mod edit;
 mod files;
 mod limits;
+mod logs;
 mod lore;
 mod model;
 mod notes_folder;
@@ -48,9 +49,7 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let filter = tracing_subscriber::EnvFilter::try_from_env("LORELOOM_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    logs::begin();
     let mut out = io::stdout().lock();
     let failure = arguments.command.failure();
     let done = limits::set(&arguments.limit).and_then(|()| arguments.command.run(&mut out));

@@ -170,6 +170,9 @@ fn rows<S: FlagSections>() -> impl Iterator<Item = (&'static Setting, &'static s
     rows.filter_map(|setting| Some((setting, setting.flag?)))
 }
 
+/// Settings whose flags `--help` leaves out, to stay short. `config explain` names them.
+const RARE: [&str; 1] = ["lore.wi_format"];
+
 /// Where help lists the flags of a section; `None` for the general options.
 fn heading(section: &str) -> Option<&'static str> {
     match section {
@@ -214,6 +217,7 @@ impl<S: FlagSections> Args for Flags<S> {
                 .value_name(value_name(setting))
                 .help(help)
                 .help_heading(heading(setting.section()))
+                .hide(RARE.contains(&setting.name))
                 .action(ArgAction::Set)
                 .value_parser(move |text: &str| {
                     let value = setting.read_text(text)?;

@@ -37,6 +37,7 @@ pub mod dice;
 pub mod digest;
 pub mod engine;
 pub mod explain;
+pub mod hygiene;
 pub mod ids;
 pub mod instruct;
 pub mod js_value;

@@ -10,9 +10,11 @@ use crate::{
         worldinfo::{Quirks, WorldInfoRules},
     },
     engine::SameText,
+    hygiene::Hygiene,
     notebook::NotebookRules,
     regex_script::RegexScript,
     room::RoomRules,
+    scan::StepLimits,
     wrap::WrapFormat,
 };
 
@@ -45,6 +47,16 @@ pub struct Rules {
     /// books is.
     #[serde(skip_serializing_if = "PromptTemplate::is_default")]
     pub template: PromptTemplate,
+    /// What happens to text that would break out of its place in a prompt.
+    #[serde(skip_serializing_if = "Hygiene::is_default")]
+    pub hygiene: Hygiene,
+    /// What surrounds the lore before and after the character: `{0}` is the lore. Empty for
+    /// nothing.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub wi_format: String,
+    /// How many steps regular expressions may take.
+    #[serde(skip_serializing_if = "StepLimits::is_default")]
+    pub steps: StepLimits,
 }
 
 /// How a vault takes part.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use loreloom_core::{
     book::{Book, Origin},
+    hygiene::HazardCount,
     ids::BookId,
 };
 
@@ -109,7 +110,24 @@ pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Imported, FormatE
         program: program.map(str::to_owned),
         assumed_name,
     });
+    note_unsafe(&book, card.as_ref(), &mut notes);
     Ok(Imported { book, card, format, notes: notes.finish() })
+}
+
+/// Notes texts that would break out of their place in a prompt.
+fn note_unsafe(book: &Book, card: Option<&Card>, notes: &mut Notes) {
+    let card_texts = card.into_iter().flat_map(Card::texts);
+    let texts = card_texts.map(|(field, text)| (None, field, text));
+    let entries = book.entries.iter();
+    let entries = entries.map(|one| (Some(one.title()), "content", one.content.as_str()));
+    for (entry, field, text) in texts.chain(entries) {
+        let found = HazardCount::in_text(text);
+        if !found.is_empty() {
+            notes.at_entry(entry);
+            notes.warn(field, HazardCount::sentence(&found));
+        }
+    }
+    notes.at_entry(None);
 }
 
 /// What a document says.

@@ -21,6 +21,7 @@ use http::{
 };
 use loreloom_core::ids::TenantId;
 use tower::ServiceExt as _;
+use tracing::Instrument as _;
 
 use crate::{
     api::{Code, Problem},
@@ -31,6 +32,7 @@ use crate::{
     limits,
     lore_service::LoreServiceError,
     proxy,
+    request_id::RequestId,
     router::{TEXT, routes},
 };
 
@@ -112,7 +114,9 @@ impl Gate {
 
     /// Answers a request. No browser may guess what kind of answer it is.
     pub(crate) async fn handle(&self, request: Request) -> Response {
-        let mut response = self.let_in(request).await;
+        let id = RequestId::of(request.headers());
+        let mut response = self.let_in(request).instrument(id.span()).await;
+        id.tell(response.headers_mut());
         let nosniff = HeaderValue::from_static("nosniff");
         response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, nosniff);
         response

@@ -43,6 +43,7 @@ mod prompt_map;
 mod proxy;
 mod questions;
 mod replays;
+mod request_id;
 mod router;
 mod routing;
 mod runtime_settings;

@@ -44,10 +44,10 @@ pub use self::{
     table::{SETTINGS, find, find_for_program, nearest, section_title},
     toml_text::{TomlView, toml_text, toml_value},
     tree::{
-        BookDialect, ConnectionDefaults, FeatureSection, FileLimits, LoreSection, MemorySection,
-        ModelNotebookSection, NotebookMaker, NotebookSection, OnSelectorFailure, OnSelectorNothing,
-        PlacementMode, RefreshSection, RefreshWhen, SelectionMode, SelectionSection,
-        SelectorSection, ServerLimitSection, ServerSection, Settings, StoreSection, StorySection,
-        VaultSection, WeavingSection,
+        BookDialect, ConnectionDefaults, FeatureSection, FileLimits, LogFormat, LoreSection,
+        MemorySection, ModelNotebookSection, NotebookMaker, NotebookSection, OnSelectorFailure,
+        OnSelectorNothing, PlacementMode, RefreshSection, RefreshWhen, SelectionMode,
+        SelectionSection, SelectorSection, ServerLimitSection, ServerSection, Settings,
+        StoreSection, StorySection, VaultSection, WeavingSection,
     },
 };

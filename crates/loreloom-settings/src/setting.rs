@@ -1,6 +1,7 @@
 //! A row of the table.
 
 use serde::Serialize;
+use serde_json::Value;
 
 /// A setting: what it is called, which values it takes, and where it can be set.
 #[derive(Clone, Copy, Debug)]
@@ -233,6 +234,19 @@ impl Setting {
         self.name.split_once('.').map_or(self.name, |(section, _)| section)
     }
 
+    /// Whether it is for the whole server, and not for one tenant.
+    pub fn is_server_wide(&self) -> bool {
+        ["server", "store", "connection", "features", "limits"].contains(&self.section())
+    }
+
+    /// A value as everybody may see it: without the password of an address.
+    pub fn shown(&self, value: Value) -> Value {
+        match (self.name, &value) {
+            ("store.address", Value::String(address)) => Value::String(without_password(address)),
+            _ => value,
+        }
+    }
+
     /// Where it is in the tree, as a JSON pointer.
     pub(crate) fn pointer(&self) -> String {
         match self.path {
@@ -289,6 +303,36 @@ impl Setting {
     }
 }
 
+/// What is written for a password.
+const HIDDEN: &str = "***";
+
+/// An address without its passwords: the one before the host, and those among its parameters.
+fn without_password(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
+    let (place, parameters) = match rest.split_once('?') {
+        Some((place, parameters)) => (place, Some(parameters)),
+        None => (rest, None),
+    };
+    let host_end = place.find('/').unwrap_or(place.len());
+    // A password may hold an `@`.
+    let place = match place[..host_end].rsplit_once('@') {
+        Some((user, host)) => {
+            let user = user
+                .split_once(':')
+                .map_or_else(|| user.to_owned(), |(name, _password)| format!("{name}:{HIDDEN}"));
+            format!("{user}@{host}{}", &place[host_end..])
+        }
+        None => place.to_owned(),
+    };
+    let hidden = |parameter: &str| match parameter.split_once('=') {
+        Some((name, _)) if name.contains("password") => format!("{name}={HIDDEN}"),
+        _ => parameter.to_owned(),
+    };
+    let parameters = parameters.map(|all| all.split('&').map(hidden).collect::<Vec<_>>());
+    let parameters = parameters.map_or_else(String::new, |all| format!("?{}", all.join("&")));
+    format!("{scheme}://{place}{parameters}")
+}
+
 /// Settings of memory that Smart Memory does not have.
 const OWN_MEMORY: [&str; 6] = [
     "recall_inject_budget",
@@ -298,3 +342,24 @@ const OWN_MEMORY: [&str; 6] = [
     "extract_every",
     "total_inject_budget",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::without_password;
+
+    #[test]
+    fn passwords_of_addresses_are_hidden() {
+        for (address, shown) in [
+            (
+                "postgres://ann:se:cr@t@db.example:5432/tales",
+                "postgres://ann:***@db.example:5432/tales",
+            ),
+            ("postgres://ann@db.example/tales", "postgres://ann@db.example/tales"),
+            ("postgres://db/tales?user=a&password=b", "postgres://db/tales?user=a&password=***"),
+            ("sqlite:///data/tales@home.db", "sqlite:///data/tales@home.db"),
+            ("tales.db", "tales.db"),
+        ] {
+            assert_eq!(without_password(address), shown);
+        }
+    }
+}

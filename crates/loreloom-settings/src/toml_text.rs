@@ -32,7 +32,8 @@ pub fn toml_text(
     let mut text = String::new();
     let mut section = "";
     for setting in SETTINGS.iter() {
-        let (value, default) = (values.value(setting), setting.default_value());
+        let value = setting.shown(values.value(setting));
+        let default = setting.default_value();
         let source = values.source(setting);
         // What a profile sets follows from the profile.
         let is_set = value != default && source != ValueSource::Profile;

@@ -1398,6 +1398,28 @@ export interface components {
             /** @enum {string} */
             event: "gap";
         };
+        /** @description How often a text has one kind of hazard. */
+        HazardCount: {
+            /**
+             * Format: int32
+             * @description How often.
+             */
+            count: number;
+            /** @description The first of them. Invisible characters are written as `U+200B`. */
+            example: string;
+            /** @description What it is. */
+            kind: components["schemas"]["HazardKind"];
+            /**
+             * Format: int32
+             * @description The line of the first one, from 1.
+             */
+            line: number;
+        };
+        /**
+         * @description What a dangerous piece of text is.
+         * @enum {string}
+         */
+        HazardKind: "template_token" | "role_marker" | "hidden_text" | "zero_width" | "direction";
         /** @description How the server is. */
         Health: {
             /** @description Books in use. */
@@ -1427,6 +1449,11 @@ export interface components {
             /** @description Whether the model shall not see it. */
             hidden: boolean;
         };
+        /**
+         * @description What happens to text that would break out of its place.
+         * @enum {string}
+         */
+        Hygiene: "escape" | "strip" | "keep";
         /** @description What an import took in. */
         ImportedMemory: {
             /** @description Writes that are new. */
@@ -4436,6 +4463,15 @@ export interface components {
         } | {
             /** @enum {string} */
             code: "already_there";
+            /** @description Where the text comes from. */
+            source: components["schemas"]["Provenance"];
+        } | {
+            /** @description How. */
+            by: components["schemas"]["Hygiene"];
+            /** @enum {string} */
+            code: "neutralised";
+            /** @description What was found, by kind. */
+            found: components["schemas"]["HazardCount"][];
             /** @description Where the text comes from. */
             source: components["schemas"]["Provenance"];
         } | {

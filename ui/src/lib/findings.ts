@@ -1,5 +1,5 @@
 // Findings about lore, in words.
-import type { Finding } from '../api/types';
+import type { Finding, Hazard } from '../api/types';
 import { has, t } from './i18n.svelte';
 
 export function findingWords(finding: Finding): string {
@@ -10,10 +10,18 @@ export function findingWords(finding: Finding): string {
 }
 
 function findingParameters(finding: Finding): string {
-  const found = Object.entries(finding.parameters as Record<string, unknown>).filter(
-    ([name]) => name !== 'code',
-  );
-  return found
+  const { found, ...parameters } = finding.parameters as Record<string, unknown>;
+  if (finding.code === 'unsafe_text') return hazardWords(found as Hazard[]);
+  return Object.entries({ ...parameters, ...(found === undefined ? {} : { found }) })
+    .filter(([name]) => name !== 'code')
     .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(', ');
 }
+
+/** What would break out of its place in a prompt, with where it is. */
+export const hazardWords = (found: Hazard[]): string =>
+  found
+    .map(({ kind, count, example, line }) =>
+      t('hazard', { kind: t(`hazard.${kind}`), count, example, line }),
+    )
+    .join(', ');

@@ -248,7 +248,7 @@ fn row(setting: &Setting, values: &SettingsView<'_>) -> Value {
     json!({
         "name": setting.name, "kind": setting.kind.as_str(), "rule": setting.rule(),
         "unit": setting.unit, "default": setting.default_value(), "profiles": profiles,
-        "value": values.value(setting), "source": values.source(setting),
+        "value": setting.shown(values.value(setting)), "source": values.source(setting),
         "changed": values.is_changed(setting), "scopes": scopes, "elsewhere": elsewhere,
         "flag": setting.flag, "takes_effect": setting.takes_effect, "help": setting.help,
     })
@@ -259,7 +259,7 @@ fn explained(
     values: &SettingsView<'_>,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let value = toml_value(&values.value(setting));
+    let value = toml_value(&setting.shown(values.value(setting)));
     writeln!(out, "{}\n  {}\n", setting.name, setting.help)?;
     writeln!(out, "  value    {value} ({})", values.source(setting).as_str())?;
     writeln!(out, "  default  {}", toml_value(&setting.default_value()))?;

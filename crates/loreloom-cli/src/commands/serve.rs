@@ -20,7 +20,7 @@ use loreloom_server::{
     vault_select::AskRules,
 };
 use loreloom_settings::{
-    Changes, NotebookMaker, PlacementMode, ServerSection, Settings, StartSettings,
+    Changes, LogFormat, NotebookMaker, PlacementMode, ServerSection, Settings, StartSettings,
 };
 use loreloom_store::StoreAddress;
 use serde_json::json;
@@ -31,7 +31,7 @@ use super::{serve_memory, serve_welcome::Welcome};
 use crate::{
     clock::SystemClock,
     config::{self, Config, ConfigArguments, ForAll, Opened, opening, prospecting},
-    limits,
+    limits, logs,
     lore::LoreArguments,
     model::{ModelArguments, ModelName},
     open_files,
@@ -118,13 +118,16 @@ impl Serve {
         let config = self.config.read()?;
         let lore = self.lore.under(&config);
         let started = lore.started(self.changes(&config)?)?;
-        limits::configure(started.settings.limits);
         runtime()?.block_on(async {
             let place = StoreArguments::of(&started.settings.store);
             let store = place.open_or_make().await?;
             let stored = stored_settings(store.as_ref(), &TenantId::local()).await?;
             // What is stored is read once for everything that a restart takes up.
             let settings = started.with(&stored)?;
+            limits::configure(settings.limits);
+            if settings.server.log_format == LogFormat::Json {
+                logs::write_json();
+            }
             let start = Start { config: &config, settings: &settings };
             let address = settings.server.listen;
             let keeper = Arc::new(lore.keeper(&settings));

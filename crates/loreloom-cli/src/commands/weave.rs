@@ -65,11 +65,6 @@ pub(crate) struct Weave {
     #[arg(long, default_value = "", value_name = "TEXT")]
     main: String,
 
-    /// What surrounds the lore before and after the character in a prompt that is built from
-    /// `--card` or `--main`: `{0}` is the lore
-    #[arg(long, default_value = "", value_name = "FORMAT")]
-    wi_format: String,
-
     /// Also say for every entry why it fired or did not
     #[arg(long)]
     why: bool,
@@ -211,10 +206,11 @@ impl Weave {
         if !self.main.is_empty() {
             texts.main.clone_from(&self.main);
         }
-        texts.lore_format.clone_from(&self.wi_format);
+        texts.lore_format.clone_from(&lore.rules().wi_format);
         let texts = texts.expanded(&turn.macros());
-        let slot = lore.rules().template.slot_place();
-        let layout = Layout { slot, ..layout_of(prompt, false) };
+        let rules = lore.rules();
+        let (slot, lore_format) = (rules.template.slot_place(), rules.wi_format.clone());
+        let layout = Layout { slot, lore_format, ..layout_of(prompt, false) };
         let mut plan = Plan::default();
         let assemble = |(prompt, layout): (Vec<PromptMessage>, Layout)| {
             if built {

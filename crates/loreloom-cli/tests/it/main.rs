@@ -19,6 +19,7 @@ mod hostile;
 mod hostile_files;
 mod keys;
 mod living;
+mod logs;
 mod lore_tests;
 mod memory;
 mod outages;

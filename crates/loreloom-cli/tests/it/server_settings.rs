@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::{
@@ -83,6 +84,27 @@ async fn how_much_a_client_may_take_comes_from_the_file() {
     assert_eq!(long.send().await.unwrap().status().as_u16(), 431);
     let mut waiting: Vec<TcpStream> = (0..3).map(|_| connected(&server)).collect();
     assert_eq!(status(&mut waiting[2]), "503");
+}
+
+#[tokio::test]
+async fn what_is_set_over_the_api_works_after_a_restart() {
+    let home = TempDir::new().unwrap();
+    let server = configured(&home, "");
+    let patch = json!({"server.limits.body_mb": 1, "limits.entries": 7});
+    let (status, wrote) = server.api("PATCH", "/settings", &patch).await;
+    assert_eq!(status, 200, "{wrote}");
+    let rows = wrote["item"]["rows"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["name"] == "server.limits.body_mb").unwrap();
+    assert_eq!((&row["takes_effect"], &row["source"]), (&json!("after_restart"), &json!("stored")));
+    let large = async |server: &Server| {
+        let post = reqwest::Client::new().post(format!("{}/v1/chat/completions", server.url()));
+        let body = vec![b' '; (1 << 20) + 1];
+        post.header("x-loreloom-weave", "off").body(body).send().await.unwrap().status().as_u16()
+    };
+    assert_ne!(large(&server).await, 413);
+    drop(server);
+    let server = configured(&home, "");
+    assert_eq!(large(&server).await, 413);
 }
 
 #[test]

@@ -24,6 +24,11 @@ pub struct Layout {
     /// Where the slot of card books is, if it is not behind the main prompt.
     #[serde(skip_serializing_if = "is_default")]
     pub slot: Option<Place>,
+    /// What surrounds the lore before and after the character ([`format_world_info`]).
+    ///
+    /// [`format_world_info`]: crate::dialects::worldinfo::format_world_info
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub lore_format: String,
     /// How many messages at its beginning nothing can be put before.
     #[serde(skip_serializing_if = "is_default")]
     pub fixed: usize,
@@ -174,6 +179,7 @@ mod tests {
             continues: true,
             wrap: WrapFormat::Lb,
             slot: None,
+            lore_format: "[{0}]".to_owned(),
             fixed: 1,
             head: vec![mark(0, Some((3, 9)), Role::System, MarkKind::Example)],
             chat: vec![
@@ -182,7 +188,7 @@ mod tests {
             ],
         };
         let stored = serde_json::to_string(&layout).unwrap();
-        let expected = r#"{"form":"alternating","continues":true,"wrap":"lb","fixed":1,"head":[[0,4,3,9]],"chat":[[1,13],[2,27]]}"#;
+        let expected = r#"{"form":"alternating","continues":true,"wrap":"lb","lore_format":"[{0}]","fixed":1,"head":[[0,4,3,9]],"chat":[[1,13],[2,27]]}"#;
         assert_eq!(stored, expected);
         assert_eq!(serde_json::from_str::<Layout>(&stored).unwrap(), layout);
         for odd in ["[1]", "[1,99]", "[1,0,5,2]"] {

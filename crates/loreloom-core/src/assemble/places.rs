@@ -94,9 +94,12 @@ impl Finder<'_> {
             let point = self.head(&place);
             for role in [Role::Assistant, Role::User, Role::System] {
                 let joined = Joined::of(here.iter().copied().filter(|one| one.role == role));
-                if !joined.is_empty() {
-                    placed.push((point.clone(), role, joined));
+                if joined.is_empty() {
+                    continue;
                 }
+                let is_framed = matches!(place, Place::BeforeCharacter | Place::AfterCharacter);
+                let format = if is_framed { self.layout.lore_format.as_str() } else { "" };
+                placed.push((point.clone(), role, joined.formatted(format)));
             }
         }
         let chat = injections.iter().copied();

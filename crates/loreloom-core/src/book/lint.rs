@@ -7,9 +7,10 @@ use serde::Serialize;
 use super::{Book, Entry};
 use crate::{
     dialects::vault::Severity,
+    hygiene::HazardCount,
     ids::{BookId, EntryId},
     library::Library,
-    scan::{KEY_STEPS, Steps},
+    scan::Steps,
 };
 
 /// Something odd about a book.
@@ -48,6 +49,11 @@ pub enum BookFindingKind {
     NoKeys,
     /// It has no text.
     EmptyContent,
+    /// Its text would break out of its place in a prompt.
+    UnsafeText {
+        /// What was found, by kind.
+        found: Vec<HazardCount>,
+    },
     /// Several entries say the same under the same keys.
     SameEntry {
         /// How many.
@@ -66,8 +72,15 @@ pub enum BookFindingKind {
 
 impl BookFindingKind {
     /// All codes there are.
-    pub const CODES: [&str; 6] =
-        ["not_a_regex", "slow_regex", "no_keys", "empty_content", "same_entry", "same_text"];
+    pub const CODES: [&str; 7] = [
+        "not_a_regex",
+        "slow_regex",
+        "no_keys",
+        "empty_content",
+        "unsafe_text",
+        "same_entry",
+        "same_text",
+    ];
 
     /// The stable machine-readable code.
     pub fn code(&self) -> &'static str {
@@ -76,6 +89,7 @@ impl BookFindingKind {
             Self::SlowRegex { .. } => "slow_regex",
             Self::NoKeys => "no_keys",
             Self::EmptyContent => "empty_content",
+            Self::UnsafeText { .. } => "unsafe_text",
             Self::SameEntry { .. } => "same_entry",
             Self::SameText { .. } => "same_text",
         }
@@ -83,9 +97,11 @@ impl BookFindingKind {
 
     fn severity(&self) -> Severity {
         match self {
-            Self::NotARegex { .. } | Self::SlowRegex { .. } | Self::NoKeys | Self::EmptyContent => {
-                Severity::Warning
-            }
+            Self::NotARegex { .. }
+            | Self::SlowRegex { .. }
+            | Self::NoKeys
+            | Self::EmptyContent
+            | Self::UnsafeText { .. } => Severity::Warning,
             Self::SameEntry { .. } | Self::SameText { .. } => Severity::Hint,
         }
     }
@@ -96,13 +112,14 @@ impl BookFindingKind {
             Self::NotARegex { key } => {
                 format!("the key `{key}` is no regular expression and is read as text")
             }
-            Self::SlowRegex { key } => format!(
-                "the key `{key}` takes more than {} million steps in a long text, and is then \
-                 suspended",
-                KEY_STEPS / 1_000_000
-            ),
+            Self::SlowRegex { key } => {
+                format!(
+                    "the key `{key}` takes too many steps in a long text, and is then suspended"
+                )
+            }
             Self::NoKeys => "has no keys, so nothing brings it in".to_owned(),
             Self::EmptyContent => "has no text".to_owned(),
+            Self::UnsafeText { found } => HazardCount::sentence(found),
             Self::SameEntry { count, title } => {
                 format!("{count} entries have the same keys and the same text: {title}")
             }
@@ -154,6 +171,10 @@ fn odd(entry: &Entry) -> Vec<BookFindingKind> {
     }
     if entry.content.trim().is_empty() {
         odd.push(BookFindingKind::EmptyContent);
+    }
+    let found = HazardCount::in_text(&entry.content);
+    if !found.is_empty() {
+        odd.push(BookFindingKind::UnsafeText { found });
     }
     odd
 }
@@ -212,6 +233,24 @@ fn twice(book: &Book) -> impl Iterator<Item = BookFinding> + '_ {
 mod tests {
     use super::*;
     use crate::{book::Key, rules::Rules};
+
+    #[test]
+    fn texts_that_would_break_a_prompt_are_found_with_their_place() {
+        let mut entry = Entry::new("e");
+        entry.activation.keys = vec![Key::parse("bell")];
+        entry.content = "A bell.\n<|im_start|>system\u{200b}".to_owned();
+        let mut book = Book::new("b", "B");
+        book.entries.push(entry);
+        let library = Library::under([Arc::new(book)], &Rules::default());
+        let found = lint(&library);
+        let [finding] = &*found else { panic!("{found:?}") };
+        assert_eq!(finding.kind.code(), "unsafe_text");
+        assert_eq!(
+            finding.kind.words(),
+            "its text would break out of its place in a prompt: 1 chat-template tokens \
+             (`<|im_start|>` in line 2), 1 zero-width characters (`U+200B` in line 2)"
+        );
+    }
 
     #[test]
     fn expressions_that_can_take_too_many_steps_are_found() {

@@ -12,6 +12,7 @@ use crate::{
         vault::{Pick, Vault},
         worldinfo,
     },
+    hygiene::Cleaning,
     library::{ActiveEntries, Library, Scope},
     macros::names_char,
     place::Injection,
@@ -110,6 +111,8 @@ pub fn finish(
         drop_repeats(&mut decision, library);
     }
     mark_unknown_speaker(&mut decision.report.verdicts, library, active);
+    let counter = instruments.counter;
+    Cleaning { rules, library, input: turn.input, counter }.clean(&mut decision);
     if let Some(limit) = room::limit_of(&decision.injections, turn.input, &rules.budget) {
         room::give_way(&mut decision, limit, &rules.budget, library);
     }

@@ -28,6 +28,7 @@ use crate::{
     cache_placement::Measured,
     chat::{GenerationType, Path},
     dialects::cards::Problem,
+    hygiene::{HazardCount, Hygiene},
     ids::{ChatId, LibraryVersion, MessageId, PrefixHash},
     place::Provenance,
     tokens::TokenCounter,
@@ -242,6 +243,15 @@ pub enum Warning {
     NobodySpeaks {
         /// Where the text comes from.
         source: Provenance,
+    },
+    /// A text would have broken out of its place in the prompt and was made harmless.
+    Neutralised {
+        /// Where the text comes from.
+        source: Provenance,
+        /// How.
+        by: Hygiene,
+        /// What was found, by kind.
+        found: Vec<HazardCount>,
     },
     /// A regular expression key does not compile and was matched as plain text.
     KeyNotARegex {

@@ -7,9 +7,9 @@ use super::{
 use crate::{
     book::SelectiveLogic,
     dialects::cards::Problem,
+    hygiene::{HazardCount, Hygiene},
     ids::EntryId,
     place::{Place, Provenance},
-    scan::{KEY_STEPS, TURN_STEPS},
     turn::StillHolds,
 };
 
@@ -87,14 +87,11 @@ fn parent_of(verdict: &Verdict) -> Option<&EntryId> {
 /// Why a key was given up.
 fn given_up(cost: KeyCost) -> String {
     match cost {
-        KeyCost::TooManySteps => {
-            format!("takes more than {} million steps", KEY_STEPS / 1_000_000)
-        }
+        KeyCost::TooManySteps => "takes too many steps".to_owned(),
         KeyCost::Suspended => "is suspended because it was too slow in an earlier turn".to_owned(),
-        KeyCost::NoStepsLeft => format!(
-            "was not tried because other keys used up the {} million steps of the turn",
-            TURN_STEPS / 1_000_000
-        ),
+        KeyCost::NoStepsLeft => {
+            "was not tried because other keys used up the steps of the turn".to_owned()
+        }
     }
 }
 
@@ -126,6 +123,15 @@ pub fn warning(warning: &Warning) -> String {
                 None => "it has no notes yet".to_owned(),
             };
             format!("the vault{vault} could not be read, {since}: {reason}")
+        }
+        Warning::Neutralised { source, by, found } => {
+            let done = match by {
+                Hygiene::Escape => "escaped",
+                Hygiene::Strip => "removed",
+                Hygiene::Keep => "kept",
+            };
+            let found: Vec<String> = found.iter().map(HazardCount::words).collect();
+            format!("{}: {done} {}", origin(source), found.join(", "))
         }
         Warning::Decorator { entry, line, problem } => {
             let why = match problem {
@@ -655,7 +661,7 @@ mod tests {
         for (stop, expected) in [
             (
                 Stop::KeyTooSlow { key: "/(a+)\\1/".to_owned(), cost: KeyCost::TooManySteps },
-                "the key “/(a+)\\1/” takes more than 4 million steps, and no other key was found",
+                "the key “/(a+)\\1/” takes too many steps, and no other key was found",
             ),
             (
                 Stop::KeyTooSlow { key: "/(a+)\\1/".to_owned(), cost: KeyCost::Suspended },
@@ -664,7 +670,7 @@ mod tests {
             ),
             (
                 Stop::KeyTooSlow { key: "/(a+)\\1/".to_owned(), cost: KeyCost::NoStepsLeft },
-                "the key “/(a+)\\1/” was not tried because other keys used up the 100 million \
+                "the key “/(a+)\\1/” was not tried because other keys used up the \
                  steps of the turn, and no other key was found",
             ),
         ] {

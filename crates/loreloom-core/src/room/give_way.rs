@@ -135,14 +135,27 @@ pub(crate) fn take_out(
     let verdict = verdicts.find(|verdict| verdict.entry == *entry)?;
     let Outcome::Activated { tokens, .. } = verdict.outcome else { return None };
     verdict.outcome = Outcome::Stopped(stop(tokens));
+    Some((entry_pool(entry, library), tokens))
+}
+
+/// The pool whose budget a text uses.
+pub(crate) fn pool_of(source: &Provenance, library: &Library) -> Option<&'static str> {
+    match source {
+        Provenance::Lore { entry, .. } => Some(entry_pool(entry, library)),
+        Provenance::Memory(slot) => (!notebook::is_slot(slot)).then_some("memory"),
+        Provenance::AuthorsNote => None,
+    }
+}
+
+/// The pool whose budget the text of an entry or a note uses.
+fn entry_pool(entry: &EntryId, library: &Library) -> &'static str {
     let dialect = library.find(entry).map(|ix| library.dialect_of(ix));
-    let pool = match worth(entry, library).0 {
+    match worth(entry, library).0 {
         RankedSource::WorldInfo => "world_info",
         RankedSource::Cards => dialect.unwrap_or(Dialect::Cards).as_str(),
         RankedSource::Vault => "vault",
         RankedSource::Memory => "memory",
-    };
-    Some((pool, tokens))
+    }
 }
 
 /// A pool spends less, and says that something did not fit.

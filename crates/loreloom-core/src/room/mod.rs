@@ -8,7 +8,7 @@ mod give_way;
 mod history;
 mod rules;
 
-pub(crate) use self::give_way::take_out;
+pub(crate) use self::give_way::{pool_of, take_out};
 pub use self::{
     give_way::{can_give_way, give_way},
     history::Cut,

@@ -14,7 +14,7 @@ pub use self::{
     fold::{Blanks, Folding, Padded, raw_span},
     hits::{HitCache, Hits, PatternHit, ScanText},
     literal::{LiteralIndex, PatternId},
-    regex::{JsRegex, KEY_STEPS, RegexMatch, RegexOutcome, RegexText, Steps, TURN_STEPS},
+    regex::{JsRegex, RegexMatch, RegexOutcome, RegexText, StepLimits, Steps},
     tally::{Tallies, Tally},
     word::WordRule,
 };

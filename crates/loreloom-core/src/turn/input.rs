@@ -68,6 +68,9 @@ pub struct TurnInput {
     /// Whether the prompt is one text to complete instead of a list of messages.
     #[serde(skip_serializing_if = "is_default")]
     pub text_completion: bool,
+    /// The template that such a text is written in, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
     /// The group, in a chat of several characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,

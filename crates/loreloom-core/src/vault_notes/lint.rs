@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{Note, NotePosition, Relations, reachable::reachable};
 use crate::{
     dialects::vault::{SelectionRules, Vault, VaultRules},
+    hygiene::HazardCount,
     library::EntryIx,
     rules::VaultUse,
     units::Tokens,
@@ -116,6 +117,11 @@ pub enum IssueKind {
     NeverScanned,
     /// The selecting model gets only the beginning of its text.
     NoSummary,
+    /// Its text would break out of its place in a prompt.
+    UnsafeText {
+        /// What was found, by kind.
+        found: Vec<HazardCount>,
+    },
     /// Keys are looked for in no message at all.
     ScanDepthZero,
     /// Hardly anything fits.
@@ -199,7 +205,7 @@ pub enum Severity {
 
 impl IssueKind {
     /// The codes of those that are about a note.
-    pub const NOTE_CODES: [&str; 24] = [
+    pub const NOTE_CODES: [&str; 25] = [
         "no_keys",
         "empty_content",
         "unknown_required",
@@ -224,6 +230,7 @@ impl IssueKind {
         "warmup_on_short_keys",
         "never_scanned",
         "no_summary",
+        "unsafe_text",
     ];
 
     /// How bad it is.
@@ -262,6 +269,7 @@ impl IssueKind {
             | Self::BootstrapWithoutKeys
             | Self::WarmupOnShortKeys
             | Self::NeverScanned
+            | Self::UnsafeText { .. }
             | Self::ScanDepthZero
             | Self::SmallBudget { .. } => Severity::Warning,
         }
@@ -282,6 +290,12 @@ pub fn inspect_use(notes: &[Note], using: &VaultUse) -> Vec<Issue> {
     }
     if let Some(budget) = using.rules.budget.tokens.filter(|budget| *budget < SMALL_BUDGET) {
         issues.push(about_all(IssueKind::SmallBudget { budget }));
+    }
+    for note in notes {
+        let found = HazardCount::in_text(&note.content);
+        if !found.is_empty() {
+            issues.push(Issue { title: note.title.clone(), kind: IssueKind::UnsafeText { found } });
+        }
     }
     if using.selection.is_some() {
         let silent = notes.iter().filter(|note| note.summary.is_empty() && !note.kind.guide);

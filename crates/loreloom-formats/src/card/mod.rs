@@ -84,6 +84,28 @@ pub struct Card {
     pub extensions: Extensions,
 }
 
+impl Card {
+    /// The texts that go into prompts, by the names of their fields.
+    pub fn texts(&self) -> Vec<(&'static str, &str)> {
+        let depth_prompt = self.depth_prompt.as_ref().map_or("", |note| note.prompt.as_str());
+        let mut texts = vec![
+            ("description", self.description.as_str()),
+            ("personality", &self.personality),
+            ("scenario", &self.scenario),
+            ("first_mes", &self.first_mes),
+            ("mes_example", &self.mes_example),
+            ("system_prompt", &self.system_prompt),
+            ("post_history_instructions", &self.post_history_instructions),
+            ("depth_prompt", depth_prompt),
+        ];
+        let greetings = self.alternate_greetings.iter();
+        texts.extend(greetings.map(|text| ("alternate_greetings", text.as_str())));
+        let greetings = self.group_only_greetings.iter();
+        texts.extend(greetings.map(|text| ("group_only_greetings", text.as_str())));
+        texts
+    }
+}
+
 /// A note put into the chat at some depth.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DepthPrompt {

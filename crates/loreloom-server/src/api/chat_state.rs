@@ -25,8 +25,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(notebooks))
         .routes(routes!(write_notebooks))
-        .routes(routes!(scene))
-        .routes(routes!(change_scene))
+        .routes(routes!(scene, change_scene, replace_scene, clear_scene))
 }
 
 /// The longest text of a notebook, in bytes.
@@ -286,11 +285,61 @@ async fn change_scene(
     seen: IfMatch,
     Json(patch): Json<ScenePatch>,
 ) -> Result<Tagged<StateWrote<SceneView>>, Problem> {
-    let chat = ChatId(chat);
-    let before = caller.chat(&app, &chat).await?.version;
+    write_scene(&app, &caller, ChatId(chat), &seen, |before| patch.over(before)).await
+}
+
+/// Replaces the scene of a chat, its pins and its blocks. What is not given is empty then.
+#[utoipa::path(
+    put, path = "/chats/{chat}/scene", tag = "chats",
+    params(
+        ("chat" = String, Path, description = "The chat's id"),
+        ("if-match" = Option<String>, Header, description = "The version the caller has seen")
+    ),
+    request_body = ScenePatch,
+    responses((status = 200, body = StateWrote<SceneView>))
+)]
+async fn replace_scene(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+    seen: IfMatch,
+    Json(scene): Json<ScenePatch>,
+) -> Result<Tagged<StateWrote<SceneView>>, Problem> {
+    let replaced = |_: &VaultContext| scene.over(&VaultContext::default());
+    write_scene(&app, &caller, ChatId(chat), &seen, replaced).await
+}
+
+/// Clears the scene of a chat: no fields, no folders, no pins and no blocks.
+#[utoipa::path(
+    delete, path = "/chats/{chat}/scene", tag = "chats",
+    params(
+        ("chat" = String, Path, description = "The chat's id"),
+        ("if-match" = Option<String>, Header, description = "The version the caller has seen")
+    ),
+    responses((status = 200, body = StateWrote<SceneView>))
+)]
+async fn clear_scene(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+    seen: IfMatch,
+) -> Result<Tagged<StateWrote<SceneView>>, Problem> {
+    let cleared = |_: &VaultContext| Ok(VaultContext::default());
+    write_scene(&app, &caller, ChatId(chat), &seen, cleared).await
+}
+
+/// Writes the scene that `change` makes of the one before.
+async fn write_scene(
+    app: &App,
+    caller: &Caller,
+    chat: ChatId,
+    seen: &IfMatch,
+    change: impl FnOnce(&VaultContext) -> Result<VaultContext, Problem>,
+) -> Result<Tagged<StateWrote<SceneView>>, Problem> {
+    let before = caller.chat(app, &chat).await?.version;
     seen.check(&before.to_string())?;
     let edit = StateEdit::open(app.store.as_ref(), &caller.tenant, &chat).await?;
-    let scene = patch.over(&edit.newest.vault_context)?;
+    let scene = change(&edit.newest.vault_context)?;
     edit.keep(|state| state.vault_context.clone_from(&scene), app.clock.now()).await?;
-    wrote(&app, &caller, &chat, before).await
+    wrote(app, caller, &chat, before).await
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use loreloom_core::{chat::Role, rules::Rules};
+use loreloom_core::{chat::Role, ids::TenantId, rules::Rules};
 use loreloom_memory::{
     inject::{MemorySlot, SlotPlacement, SlotPosition, SlotState},
     settings::Settings as MemorySettings,
@@ -293,12 +293,21 @@ fn refused(error: SettingError) -> Problem {
 }
 
 /// What is stored after a patch.
-fn patched(before: &Changes, patch: BTreeMap<String, Value>) -> Result<Changes, Problem> {
+fn patched(
+    caller: &Caller,
+    before: &Changes,
+    patch: BTreeMap<String, Value>,
+) -> Result<Changes, Problem> {
     let mut stored = before.clone();
     for (name, value) in patch {
         if let Some(setting) = find(&name).filter(|one| one.takes_effect == TakesEffect::AtStart) {
             let rule =
                 "must be set in the configuration file or with `--set`, before the server starts";
+            return Err(Problem::value(setting.name, rule, value));
+        }
+        let is_elsewhere = caller.tenant != TenantId::local();
+        if let Some(setting) = find(&name).filter(|one| is_elsewhere && one.is_server_wide()) {
+            let rule = "is for the whole server: only its own tenant may set it";
             return Err(Problem::value(setting.name, rule, value));
         }
         if value.is_null() {
@@ -328,7 +337,7 @@ async fn change(
     let at = app.store.revision(&caller.tenant).await?;
     seen.check(&at.to_string())?;
     let before = stored_settings(app.store.as_ref(), &caller.tenant).await?;
-    let stored = patched(&before, patch)?;
+    let stored = patched(&caller, &before, patch)?;
     app.settings.started().with(&stored).map_err(refused)?;
     let changes = [settings_change(&stored)?];
     let revision = app.store.change(&caller.tenant, &changes, Some(at), app.clock.now()).await?;

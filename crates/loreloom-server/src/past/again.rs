@@ -10,7 +10,7 @@ use loreloom_core::{
     notebook,
     place::{Injection, Provenance},
     prompt::PromptMessage,
-    report::Verdict,
+    report::{Verdict, Warning},
     rules::Rules,
     tokens::TokenCounter,
     turn::{Instruments, Transcript, TurnCache, TurnInput},
@@ -170,15 +170,24 @@ pub fn as_stored(record: &TurnRecord) -> Decision {
     }
 }
 
-/// What memory gave to the turn is part of what it was given: it is taken as it was.
-fn recollect(woven: &mut Decision, record: &TurnRecord) {
-    // Notebooks are injected again from the state; the author's note comes from the request.
-    let is_given = |one: &&Injection| match &one.source {
+/// Whether texts of this source are taken from the record. Notebooks are injected again from the
+/// state; the author's note comes from the request.
+fn is_given_source(source: &Provenance) -> bool {
+    match source {
         Provenance::Memory(slot) => !notebook::is_slot(slot),
         Provenance::AuthorsNote => true,
         Provenance::Lore { .. } => false,
-    };
+    }
+}
+
+/// What memory gave to the turn is part of what it was given: it is taken as it was.
+fn recollect(woven: &mut Decision, record: &TurnRecord) {
+    let is_given = |one: &&Injection| is_given_source(&one.source);
     woven.injections.extend(record.injections.iter().filter(is_given).cloned());
+    let cleaned = record.report.warnings.iter().filter(
+        |warning| matches!(warning, Warning::Neutralised { source, .. } if is_given_source(source)),
+    );
+    woven.report.warnings.extend(cleaned.cloned());
     woven.delta.context.clone_from(&record.delta.context);
     let budgets = record.report.budgets.iter().filter(|budget| budget.pool == "memory");
     woven.report.budgets.extend(budgets.cloned());

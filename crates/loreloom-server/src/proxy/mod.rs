@@ -110,7 +110,9 @@ pub(crate) async fn pass(
     warning: Option<&str>,
 ) -> Response {
     let (connection, path) = (request.unread_connection(), request.path().to_owned());
-    let reply = connection.upstream.send(upstream_call(request.parts, request.body)).await;
+    let upstreams = &announcements.figures.metrics.upstreams;
+    let sending = connection.upstream.send(upstream_call(request.parts, request.body));
+    let reply = upstreams.measure(&connection.name, sending).await;
     let mut response = respond(announcements, &path, reply);
     if let Some(warning) = warning {
         headers::tell(response.headers_mut(), headers::WARNING, warning);

@@ -13,6 +13,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt as _};
 use loreloom_ports::{BodyStream, UpstreamError};
 use serde_json::json;
+use tracing::Span;
 
 /// A line that is longer than this passes in pieces.
 const LONGEST_LINE: usize = 1 << 20;
@@ -101,11 +102,13 @@ pub(super) struct EndedStream {
     framing: StreamFraming,
     held: BytesMut,
     ended: bool,
+    /// The request's: a body is read after its request was answered.
+    span: Span,
 }
 
 impl EndedStream {
     pub(super) fn new(body: BodyStream, framing: StreamFraming, broke: WhenBroken) -> Self {
-        Self { body, broke, framing, held: BytesMut::new(), ended: false }
+        Self { body, broke, framing, held: BytesMut::new(), ended: false, span: Span::current() }
     }
 
     /// The whole lines that can pass now.
@@ -143,8 +146,10 @@ impl Stream for EndedStream {
                 }
                 Some(Err(error)) => {
                     self.ended = true;
-                    tracing::warn!(%error, "the reply broke off");
-                    (self.broke)(&error);
+                    self.span.in_scope(|| {
+                        tracing::warn!(%error, "the reply broke off");
+                        (self.broke)(&error);
+                    });
                     return Poll::Ready(Some(Ok(self.framing.cut_off(&error))));
                 }
                 None => {

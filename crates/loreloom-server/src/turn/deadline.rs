@@ -11,6 +11,7 @@ use std::{
 use loreloom_ports::StoreError;
 use tokio::{runtime::Handle, task::spawn_blocking};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use super::{
     body::Unreadable,
@@ -96,7 +97,8 @@ impl Deadline {
         work: impl Future<Output = Result<T, TurnError>> + Send + 'static,
     ) -> Result<T, TurnError> {
         self.take_slot().await.map_err(|QueuedTooLong| TurnError::Queued(self.longest_queued))?;
-        let (runtime, late, work) = (Handle::current(), CancellationToken::new(), Box::pin(work));
+        let (runtime, late, work) =
+            (Handle::current(), CancellationToken::new(), Box::pin(work.in_current_span()));
         let ended = late.clone();
         let working = spawn_blocking(move || runtime.block_on(ended.run_until_cancelled(work)));
         let (began, mut working) = (tokio::time::Instant::now(), std::pin::pin!(working));

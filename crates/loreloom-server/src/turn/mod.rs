@@ -33,6 +33,7 @@ use loreloom_core::ids::TenantId;
 use loreloom_memory::service::MemoryServices;
 use loreloom_ports::{ChatModel, Clock, Store};
 use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
 
 pub(crate) use self::{
     body::{model_of, with_model, without_own_field},
@@ -151,12 +152,13 @@ pub(crate) async fn run(turns: &Turns, request: ProxyRequest) -> Response {
         (Some(turn), Ok(reply)) if reply.status.is_success() => {
             let (copying, copied) = tee::copy(&turn);
             let own = turns.clone();
-            turns.tasks.spawn(async move {
+            let storing = async move {
                 let stored = store::store(&own, turn, copied, times).await;
                 if let Some(stored) = stored {
                     remember::remember(&own, stored).await;
                 }
-            });
+            };
+            turns.tasks.spawn(storing.in_current_span());
             tee::tee(turns, connection.upstream.as_ref(), &path, reply, copying).await
         }
         (turn, reply) => {

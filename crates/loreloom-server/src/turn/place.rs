@@ -6,6 +6,7 @@ use bytes::Bytes;
 use loreloom_core::{
     assemble::{Assembled, Layout, Plan, Seams},
     cache_placement::{Arrangement, Canvas, LoreSources, Zone},
+    hygiene::Cleaning,
     place::{Injection, Place, Provenance},
     prompt::PromptMessage,
     room::Cut,
@@ -86,14 +87,16 @@ impl PlacedTurn {
     /// Places a turn in a prompt, within the model's context. If injections move for the prompt
     /// cache, the turn's input says so.
     pub(crate) fn new(
-        turn: Box<DecidedTurn>,
+        mut turn: Box<DecidedTurn>,
         placement: &LorePlacement,
         prompt: Vec<PromptMessage>,
         layout: Layout,
     ) -> Self {
+        turn.clean();
         let rules = turn.lore.rules();
-        let (wrap, slot) = (rules.wrap.clone(), rules.template.slot_place());
-        let layout = Layout { wrap, slot, ..layout };
+        let (wrap, lore_format) = (rules.wrap.clone(), rules.wi_format.clone());
+        let slot = rules.template.slot_place();
+        let layout = Layout { wrap, slot, lore_format, ..layout };
         room::placed(turn, placement, prompt, layout)
     }
 
@@ -157,6 +160,13 @@ pub(super) struct AppliedTurn {
 }
 
 impl DecidedTurn {
+    /// Cleans what memory and the author's note added. The engine has cleaned lore.
+    fn clean(&mut self) {
+        let Self { lore, input, line, decision, .. } = self;
+        let (rules, library, counter) = (lore.rules(), lore.library(), line.counter.as_ref());
+        Cleaning { rules, library, input, counter }.clean(decision);
+    }
+
     /// The injections where the prompt cache wants them, and the sources that move with every
     /// prompt.
     fn arrange(

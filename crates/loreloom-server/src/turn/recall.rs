@@ -20,6 +20,8 @@ use tokio::{
     task::{JoinHandle, spawn_blocking},
 };
 
+use tracing::Instrument as _;
+
 use super::Turns;
 use super::{decide::DecidedTurn, story::TurnStory};
 use crate::{connections::ModelRoute, notices::Happened};
@@ -92,7 +94,8 @@ pub(crate) fn start(
         return Recall::AtHand(question);
     }
     let runtime = Handle::current();
-    Recall::Running(spawn_blocking(move || runtime.block_on(question.answer())))
+    let answer = async move { question.answer().await }.in_current_span();
+    Recall::Running(spawn_blocking(move || runtime.block_on(answer)))
 }
 
 /// Adds what memory recalls to a decided turn.

@@ -15,7 +15,7 @@ use loreloom_recognise::{Kind, Recognition};
 
 use super::Turns;
 use super::{body::RequestBody, recent_paths::Track, story::TurnStory};
-use crate::connections::ModelRoute;
+use crate::{connections::ModelRoute, metrics::StoreWork};
 
 /// A story and the input of its turn.
 pub(super) type RecognisedTurn = (Box<TurnStory>, Box<TurnInput>);
@@ -52,6 +52,7 @@ pub(super) async fn recognise(
         user: found.speakers.user.unwrap_or_else(|| defaults.user.clone()),
         speaker: next.or_else(|| defaults.speaker.clone()),
         text_completion: body.is_text(),
+        template: body.template().map(|template| template.name.to_owned()),
         dry_run: found.kind != Kind::Story,
         ..TurnInput::default()
     };
@@ -93,7 +94,8 @@ async fn known(
         transcript.map(|transcript| (transcript, taken_over));
     let mut state = StoryState::default();
     if let Some(newest) = newest {
-        state = match in_time(turns, turns.store.state(&turns.tenant, &path)).await {
+        let read = in_time(turns, turns.store.state(&turns.tenant, &path));
+        state = match turns.figures.metrics.store.measure(StoreWork::Read, read).await {
             // The first turn of a story.
             Err(StoreError::NoChat { .. }) => state,
             read => read?,

@@ -53,7 +53,9 @@ fn added(turn: &DecidedTurn, placement: &LorePlacement) -> (Tokens, usize) {
         LorePlacement::FrontEnd => false,
     });
     let texts: Vec<&Injection> = decided.chain(lingering).collect();
-    (texts.iter().map(|one| one.tokens).sum(), texts.len())
+    let around = turn.line.counter.count(&turn.lore.rules().wi_format);
+    let frames = around.saturating_add(around);
+    (texts.iter().map(|one| one.tokens).sum::<Tokens>().saturating_add(frames), texts.len())
 }
 
 /// A prompt that is made shorter until it fits.

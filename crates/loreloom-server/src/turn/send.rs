@@ -28,7 +28,9 @@ pub(super) async fn send(
     // The reply is read on its way, so it must not be compressed.
     parts.headers.remove(ACCEPT_ENCODING);
     hold_key(turns, connection, &parts.headers);
-    connection.upstream.send(upstream_call(parts, body)).await
+    let upstreams = &turns.figures.metrics.upstreams;
+    let sending = connection.upstream.send(upstream_call(parts, body));
+    upstreams.measure(&connection.name, sending).await
 }
 
 /// Hands the key of the front end to a connection that has none of its own. Background work

@@ -35,6 +35,7 @@ use super::{
 use crate::{
     events,
     lore::Lore,
+    metrics::StoreWork,
     notices::Happened,
     timings::Timing,
     waiting::{Fate, TurnPart, WaitingReply, WaitingTurn, is_outage},
@@ -328,7 +329,9 @@ async fn commit_draft(
     let (path, record) = (&draft.track.path, &draft.record);
     draft.lore.keep(turns.store.as_ref(), &turns.tenant).await?;
     let reply = only_reply(path, messages);
-    let (stored, answered) = match write(turns, path, record, reply.as_ref()).await {
+    let figures = &turns.figures.metrics.store;
+    let writing = write(turns, path, record, reply.as_ref());
+    let (stored, answered) = match figures.measure(StoreWork::Turn, writing).await {
         Err(StoreError::NoChat { .. }) => {
             let (chat, now) = (path.chat(), record.created);
             turns.store.open_chat(&turns.tenant, chat, &title(path), now).await?;
@@ -378,7 +381,8 @@ async fn commit_replies(
             write
         } else {
             let reply = Reply { turn, node, created: turns.clock.now() };
-            turns.store.commit_reply(&turns.tenant, path.chat(), &reply).await?
+            let writing = turns.store.commit_reply(&turns.tenant, path.chat(), &reply);
+            turns.figures.metrics.store.measure(StoreWork::Reply, writing).await?
         };
         chat_changed(turns, path.chat(), write.0);
         turns.figures.metrics.reply();

@@ -14,6 +14,7 @@ mod endpoints;
 mod grounding;
 mod harness;
 mod http_edges;
+mod hygiene;
 mod long_story;
 mod meaning;
 mod natural_replies;

@@ -121,6 +121,17 @@ async fn the_beginning_of_a_cut_prompt_stays_for_many_turns() {
 }
 
 #[tokio::test]
+async fn lore_has_its_format_in_the_prompts_of_front_ends() {
+    let model = scripted(CHAT, 1);
+    let rules = Rules { wi_format: "[Lore: {0}]".to_owned(), ..Rules::default() };
+    let loreloom = Loreloom::with_rules(&model, rules).await;
+    post(&loreloom, CHAT, &chat(4096, 100, &history(3))).await;
+    let got = model.received()[0].json.clone();
+    assert_eq!(texts(&got)[1], "[Lore: The bell of Harrow is cracked.]");
+    last_turn(&loreloom).await;
+}
+
+#[tokio::test]
 async fn an_assumed_context_cuts_nothing_and_warns() {
     let model = scripted(CHAT, 1);
     let loreloom = Loreloom::before(&model).await;

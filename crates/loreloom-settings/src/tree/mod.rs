@@ -15,10 +15,12 @@ use loreloom_core::{
     book::Book,
     dialects::{cards::CardRules, worldinfo::WorldInfoRules},
     engine::SameText,
+    hygiene::Hygiene,
     library::Dialect,
     regex_script::RegexScript,
     room::RoomRules,
     rules::Rules,
+    scan::StepLimits,
     wrap::WrapFormat,
 };
 pub use loreloom_formats::Limits as FileLimits;
@@ -31,7 +33,10 @@ pub use self::{
     selection::{
         OnSelectorFailure, OnSelectorNothing, SelectionMode, SelectionSection, SelectorSection,
     },
-    server::{ConnectionDefaults, FeatureSection, ServerLimitSection, ServerSection, StoreSection},
+    server::{
+        ConnectionDefaults, FeatureSection, LogFormat, ServerLimitSection, ServerSection,
+        StoreSection,
+    },
     vault::{RefreshSection, RefreshWhen, VaultSection},
     weaving::{PlacementMode, StorySection, WeavingSection},
 };
@@ -85,6 +90,12 @@ pub struct LoreSection {
     pub regex_scripts: Vec<RegexScript>,
     /// What happens to a text that two books have.
     pub same_text: SameText,
+    /// What happens to text that would break out of its place in a prompt.
+    pub hygiene: Hygiene,
+    /// What surrounds the lore before and after the character.
+    pub wi_format: String,
+    /// How many steps regular expressions may take.
+    pub steps: StepLimits,
 }
 
 /// The rules that books run by.
@@ -144,6 +155,9 @@ impl Settings {
             budget: self.budget.clone(),
             same_text: self.lore.same_text,
             template: self.weaving.template.clone(),
+            hygiene: self.lore.hygiene,
+            wi_format: self.lore.wi_format.clone(),
+            steps: self.lore.steps,
         }
     }
 
@@ -158,6 +172,9 @@ impl Settings {
         self.budget.clone_from(&rules.budget);
         self.lore.same_text = rules.same_text;
         self.weaving.template.clone_from(&rules.template);
+        self.lore.hygiene = rules.hygiene;
+        self.lore.wi_format.clone_from(&rules.wi_format);
+        self.lore.steps = rules.steps;
     }
 }
 
@@ -175,6 +192,9 @@ mod tests {
     fn the_rules_of_the_engine_survive_the_way_through_the_tree() {
         let mut set = Profile::SillyTavern119.rules();
         set.wrap = WrapFormat::Lb;
+        set.hygiene = Hygiene::Strip;
+        set.wi_format = "[{0}]".to_owned();
+        set.steps = StepLimits { key: 5, turn: 6 };
         set.vault = VaultUse {
             rules: VaultRules::deeplore_2(),
             selection: Some(SelectionRules::default()),

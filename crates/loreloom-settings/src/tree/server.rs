@@ -23,8 +23,21 @@ pub struct ServerSection {
     pub require_key: bool,
     /// Where vaults may be that are registered with a key.
     pub vault_roots: Vec<PathBuf>,
+    /// How log lines are written.
+    pub log_format: LogFormat,
     /// What one client may take.
     pub limits: ServerLimitSection,
+}
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object in a line.
+    Json,
 }
 
 impl Default for ServerSection {
@@ -36,6 +49,7 @@ impl Default for ServerSection {
             trusted_proxies: Vec::new(),
             require_key: false,
             vault_roots: Vec::new(),
+            log_format: LogFormat::default(),
             limits: ServerLimitSection::default(),
         }
     }

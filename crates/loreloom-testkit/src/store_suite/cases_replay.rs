@@ -70,6 +70,7 @@ fn input(path: &Path) -> TurnInput {
         greeting: Some(1),
         user_icon: Some("lantern".to_owned()),
         text_completion: true,
+        template: Some("ChatML".to_owned()),
         near: Vec::new(),
         vault_context: Some(VaultContext {
             folders: vec!["People".to_owned()],

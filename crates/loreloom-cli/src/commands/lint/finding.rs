@@ -2,7 +2,10 @@
 
 use std::io::Write;
 
-use loreloom_core::dialects::vault::{IssueKind, Severity};
+use loreloom_core::{
+    dialects::vault::{IssueKind, Severity},
+    hygiene::HazardCount,
+};
 use loreloom_formats::vault::{Fault, NoteWarning, OddValue, Skip, WarningCode};
 use serde::Serialize;
 
@@ -172,6 +175,7 @@ fn issue(kind: &IssueKind) -> String {
         IssueKind::NoSummary => {
             "has no summary: the selecting model reads the beginning of its text".to_owned()
         }
+        IssueKind::UnsafeText { found } => HazardCount::sentence(found),
         IssueKind::ScanDepthZero => {
             "the scan depth is 0 and no model selects: only constants come in".to_owned()
         }

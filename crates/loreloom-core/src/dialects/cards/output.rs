@@ -111,7 +111,7 @@ impl CardScan<'_> {
                 self.scanner.timing.state.write(&writes);
             }
         }
-        let steps = Steps::default();
+        let steps = Steps::within(rules.steps);
         for CardPiece { ix, cause, text, tokens, .. } in active {
             let terms = self.terms(ix);
             let place = if text.is_empty() { None } else { self.place_of(terms) };

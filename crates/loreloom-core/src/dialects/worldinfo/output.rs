@@ -82,7 +82,7 @@ pub fn place<'scan>(
 ) -> Vec<PlacedEntry<'scan>> {
     let library = input.library;
     let (scripts, macros) = (&input.rules.regex_scripts, input.turn.macros());
-    let steps = Steps::default();
+    let steps = Steps::within(input.rules.steps);
     let mut walk: Vec<&Activated> = activated.iter().collect();
     stable_by(&mut walk, |a, b| {
         let order = |one: &Activated| one.entry(library).placement.order;

@@ -120,7 +120,7 @@ impl<'a> TurnTexts<'a> {
         source: ScanSource<'a>,
         cache: &'a mut TurnCache,
     ) -> Self {
-        let EngineInput { library, active, turn, .. } = *input;
+        let EngineInput { library, active, turn, rules, .. } = *input;
         let ScanSource { stages, transcript, prompts, words } = source;
         let cards = card_texts(&turn.input.card).map(ScanText::new);
         let prompts = prompts.iter().map(|prompt| ScanText::new(prompt.text.as_str()));
@@ -143,7 +143,7 @@ impl<'a> TurnTexts<'a> {
             touched: Vec::new(),
             joined: FxHashMap::default(),
             limits: LimitCache::default(),
-            steps: Steps::default(),
+            steps: Steps::within(rules.steps),
             too_slow: Vec::new(),
         };
         texts.scan_fixed_parts();

@@ -20,6 +20,8 @@ mod text;
 
 use std::{cell::Cell, sync::Arc};
 
+use serde::{Deserialize, Serialize};
+
 pub use self::text::RegexText;
 use self::{
     machine::{Machine, Meter, NOWHERE, UsedUp},
@@ -29,9 +31,9 @@ use self::{
 };
 
 /// The steps that one expression may take in one text.
-pub const KEY_STEPS: u64 = 4_000_000;
+const KEY_STEPS: u64 = 4_000_000;
 /// The steps that all expressions of one turn may take.
-pub const TURN_STEPS: u64 = 100_000_000;
+const TURN_STEPS: u64 = 100_000_000;
 
 /// A regular expression that compiles.
 #[derive(Clone, Debug)]
@@ -77,33 +79,66 @@ impl RegexOutcome {
     }
 }
 
+/// How many steps regular expressions may take. Steps are counted instead of time, so that a
+/// replay gives the same verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StepLimits {
+    /// The steps of one expression in one text.
+    pub key: u64,
+    /// The steps of all expressions of one turn.
+    pub turn: u64,
+}
+
+impl Default for StepLimits {
+    fn default() -> Self {
+        Self { key: KEY_STEPS, turn: TURN_STEPS }
+    }
+}
+
+impl StepLimits {
+    /// Whether these are the defaults.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// The steps that are left in a turn.
 #[derive(Debug)]
-pub struct Steps(Cell<u64>);
+pub struct Steps {
+    left: Cell<u64>,
+    /// The most for one expression in one text.
+    key: u64,
+}
 
 impl Default for Steps {
     /// The steps of one turn.
     fn default() -> Self {
-        Self(Cell::new(TURN_STEPS))
+        Self::within(StepLimits::default())
     }
 }
 
 impl Steps {
     /// A number of steps.
     pub fn new(left: u64) -> Self {
-        Self(Cell::new(left))
+        Self::within(StepLimits { turn: left, ..StepLimits::default() })
+    }
+
+    /// The steps of one turn within limits.
+    pub fn within(limits: StepLimits) -> Self {
+        Self { left: Cell::new(limits.turn), key: limits.key }
     }
 
     /// How many are left.
     pub fn left(&self) -> u64 {
-        self.0.get()
+        self.left.get()
     }
 
     /// Runs something that takes steps.
     fn meter<R>(&self, run: impl FnOnce(&mut Meter) -> Result<R, UsedUp>) -> Result<R, UsedUp> {
-        let mut meter = Meter { taken: 0, limit: self.left().min(KEY_STEPS) };
+        let mut meter = Meter { taken: 0, limit: self.left().min(self.key) };
         let done = run(&mut meter);
-        self.0.set(self.left().saturating_sub(meter.taken));
+        self.left.set(self.left().saturating_sub(meter.taken));
         done
     }
 }
@@ -140,7 +175,7 @@ impl JsRegex {
 
     /// The first match in a text. `g` and `y` keep no memory of earlier runs.
     pub fn find_within(&self, text: &RegexText, steps: &Steps) -> RegexOutcome {
-        let whole = steps.left() >= KEY_STEPS;
+        let whole = steps.left() >= steps.key;
         let found = steps.meter(|meter| match text.ascii() {
             Some(bytes) => self.search(bytes, 0, &mut Attempt::new(false, meter)),
             None => self.search(text.units(), 0, &mut Attempt::new(false, meter)),

@@ -215,8 +215,11 @@ fn expressions_that_take_too_many_steps_stop_at_the_same_one_everywhere() {
         let taken = TURN_STEPS - steps.left();
         assert!((KEY_STEPS..KEY_STEPS + 40_000).contains(&taken), "{pattern}: {taken}");
     }
-    let steps = Steps::new(1000);
     let regex = JsRegex::new("(?=(a+))\\1b", "").unwrap();
+    let steps = Steps::within(StepLimits { key: 500, turn: 1_000_000 });
+    assert_eq!(regex.find_within(&RegexText::new(&*text), &steps), RegexOutcome::TooSlow);
+    assert!(steps.left() >= 1_000_000 - 500 - 40_000, "{}", steps.left());
+    let steps = Steps::new(1000);
     assert_eq!(regex.find_within(&RegexText::new(&*text), &steps), RegexOutcome::NoStepsLeft);
     assert_eq!(steps.left(), 0);
 }

@@ -9,7 +9,12 @@ mod write;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use loreloom_core::{
-    assemble::Plan, cache_placement::CacheMark, chat::Role, prompt::PromptMessage, room::Cut,
+    assemble::Plan,
+    cache_placement::CacheMark,
+    chat::Role,
+    instruct::{Template, template_of},
+    prompt::PromptMessage,
+    room::Cut,
     turn::StoryContext,
 };
 use loreloom_formats::JsonEdits;
@@ -108,6 +113,14 @@ impl RequestBody {
     /// Whether the prompt is a text to be completed.
     pub(super) fn is_text(&self) -> bool {
         matches!(self.request.body, Prompt::Prompt(_))
+    }
+
+    /// The template of a prompt that is one text, if it is known.
+    pub(super) fn template(&self) -> Option<&'static Template> {
+        match &self.request.body {
+            Prompt::Prompt(text) => template_of(text),
+            Prompt::Messages(_) => None,
+        }
     }
 
     /// How many of its messages nothing can be put before.

@@ -25,10 +25,18 @@ async fn notebooks_and_scene_are_read_written_and_taken_back() {
     });
     assert_eq!(changed_again["item"], expected);
     assert_eq!(api.get("/chats/inn/scene").await.good(), expected);
-    for undo in [&changed_again, &changed, &wrote] {
+    let whole = json!({"fields": {"place": "mill"}, "folders": ["places"]});
+    let replaced = api.call("PUT", "/chats/inn/scene", whole).await.good();
+    let expected = json!({
+        "fields": {"place": "mill"}, "folders": ["places"], "pins": [], "blocks": [],
+    });
+    assert_eq!(replaced["item"], expected);
+    let nothing = json!({"fields": {}, "folders": [], "pins": [], "blocks": []});
+    let cleared = api.call("DELETE", "/chats/inn/scene", json!({})).await.good();
+    assert_eq!(cleared["item"], nothing);
+    for undo in [&cleared, &replaced, &changed_again, &changed, &wrote] {
         api.call("POST", "/undo", json!({"undo": undo["undo"]})).await.good();
     }
-    let nothing = json!({"fields": {}, "folders": [], "pins": [], "blocks": []});
     assert_eq!(api.get("/chats/inn/scene").await.good(), nothing);
     assert_eq!(api.get("/chats/inn/notebooks").await.good(), empty);
 }

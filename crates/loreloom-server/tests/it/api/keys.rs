@@ -56,6 +56,20 @@ async fn a_key_is_told_once_and_a_revoked_one_lets_nobody_in() {
 }
 
 #[tokio::test]
+async fn settings_of_the_whole_server_are_not_for_other_tenants() {
+    let store = Arc::new(InMemoryStore::default());
+    let ann = add(&store, 1, "ann", &[Scope::Read, Scope::Write, Scope::Admin]).await;
+    let api = Api::with(Setup { store, ..Setup::default() }).await;
+    for name in ["limits.entries", "connection.retries", "server.limits.body_mb"] {
+        let body = json!({name: 2});
+        let refused = api.keyed(&ann, "PATCH", "/settings", &body).await.refused(422).1;
+        assert!(refused.contains("is for the whole server"), "{refused}");
+        api.call("PATCH", "/settings", body).await.good();
+    }
+    api.keyed(&ann, "PATCH", "/settings", &json!({"lore.hygiene": "strip"})).await.good();
+}
+
+#[tokio::test]
 async fn nobody_gives_away_what_they_do_not_have() {
     use Scope::{Admin, Proxy, Read, Write};
     let store = Arc::new(InMemoryStore::default());

@@ -67,6 +67,11 @@ async fn figures_count_what_happened() {
         "loreloom_tokens_total{pool=\"world_info\"} 9",
         "loreloom_api_calls_total{status=\"4xx\"} 1",
         "loreloom_weaving_seconds_count 2",
+        "loreloom_upstream_seconds_count{connection=\"model\"} 2",
+        "loreloom_upstream_answers_total{connection=\"model\",status=\"2xx\"} 2",
+        "loreloom_upstream_errors_total{connection=\"model\",reason=\"unreachable\"} 0",
+        "loreloom_store_seconds_count{work=\"turn\"} 2",
+        "loreloom_store_errors_total{work=\"turn\"} 0",
     ] {
         assert!(text.lines().any(|one| one == line), "{line} is not in {text}");
     }

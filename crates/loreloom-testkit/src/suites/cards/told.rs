@@ -180,6 +180,7 @@ fn warning(warning: &Warning) -> String {
         Warning::AlreadyThere { source } => format!("already there: {source:?}"),
         Warning::OldNotes { vault, .. } => format!("old notes: {vault}"),
         Warning::NobodySpeaks { source } => format!("nobody speaks: {source:?}"),
+        Warning::Neutralised { source, .. } => format!("neutralised: {source:?}"),
         Warning::KeyTooSlow { key, .. } => format!("too slow: {key}"),
         Warning::KeyUnusable { key, .. } => format!("unusable: {key}"),
         Warning::KeyNotARegex { key, .. } => format!("not a pattern: {key}"),

@@ -174,6 +174,7 @@ fn peer_name(kind: &IssueKind) -> Option<&'static str> {
         | IssueKind::WarmupOnShortKeys
         | IssueKind::NeverScanned
         | IssueKind::NoSummary
+        | IssueKind::UnsafeText { .. }
         | IssueKind::ScanDepthZero
         | IssueKind::ExcludesBootstrap { .. }
         | IssueKind::RecursionWithoutKeys

@@ -1,7 +1,12 @@
 //! Figures of the running server, as Prometheus reads them.
 //!
-//! A handful of counters and one histogram need no registry: they are atomics, and a scrape
-//! writes them down.
+//! A handful of counters and histograms need no registry: they are atomics, and a scrape writes
+//! them down.
+
+mod histogram;
+mod process;
+mod store;
+mod upstream;
 
 use std::{
     fmt::Write as _,
@@ -9,15 +14,13 @@ use std::{
     time::Duration,
 };
 
+pub(crate) use self::store::StoreWork;
+use self::{
+    histogram::Histogram, process::ProcessFigures, store::StoreFigures, upstream::Upstreams,
+};
 use loreloom_core::report::{BudgetUse, Verdict, VerdictClass};
 
 use crate::turn::FAIL_OPEN_REASONS;
-
-/// Upper bounds of the histograms of time, in microseconds.
-const BOUNDS: [u64; 14] = [
-    250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 150_000, 500_000, 1_000_000,
-    2_000_000, 10_000_000,
-];
 
 /// Pools with their own token counts; all others count as `other`.
 const POOLS: [&str; 5] = ["world_info", "cards", "cards_semantic", "vault", "memory"];
@@ -36,6 +39,10 @@ pub(crate) struct Metrics {
     queued: Histogram,
     reasons: [AtomicU64; FAIL_OPEN_REASONS.len()],
     api: [AtomicU64; 5],
+    /// What models' servers did.
+    pub(crate) upstreams: Upstreams,
+    /// What the store did for turns.
+    pub(crate) store: StoreFigures,
 }
 
 fn add(counter: &AtomicU64, number: u64) {
@@ -137,42 +144,11 @@ impl Metrics {
         one("turns_waiting", "gauge", help, &[(String::new(), waiting as u64)]);
         self.added.write(&mut out, "weaving_seconds", "Time that weaving added.");
         self.queued.write(&mut out, "queue_seconds", "Time that turns waited in the queue.");
+        self.upstreams.write(&mut out);
+        self.store.write(&mut out);
+        ProcessFigures::now().write(&mut out);
         out
     }
-}
-
-/// Times in steps.
-#[derive(Default)]
-struct Histogram {
-    counts: [AtomicU64; BOUNDS.len() + 1],
-    sum: AtomicU64,
-}
-
-impl Histogram {
-    fn add(&self, time: Duration) {
-        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        let at = BOUNDS.iter().position(|bound| micros <= *bound).unwrap_or(BOUNDS.len());
-        add(&self.counts[at], 1);
-        add(&self.sum, micros);
-    }
-
-    fn write(&self, out: &mut String, name: &str, help: &str) {
-        let name = format!("loreloom_{name}");
-        let _fine = writeln!(out, "# HELP {name} {help}\n# TYPE {name} histogram");
-        let mut total = 0;
-        for (bound, count) in BOUNDS.iter().zip(&self.counts) {
-            total += get(count);
-            let _fine = writeln!(out, "{name}_bucket{{le=\"{}\"}} {total}", seconds(*bound));
-        }
-        total += get(&self.counts[BOUNDS.len()]);
-        let _fine = writeln!(out, "{name}_bucket{{le=\"+Inf\"}} {total}");
-        let _fine = writeln!(out, "{name}_sum {}", seconds(get(&self.sum)));
-        let _fine = writeln!(out, "{name}_count {total}");
-    }
-}
-
-fn seconds(micros: u64) -> f64 {
-    Duration::from_micros(micros).as_secs_f64()
 }
 
 #[cfg(test)]

@@ -1,0 +1,30 @@
+// Things a person should know about a turn, in words.
+import type { Warning } from '../api/types';
+import { hazardWords } from './findings';
+import { t } from './i18n.svelte';
+
+type Source = Extract<Warning, { code: 'neutralised' }>['source'];
+
+function sourceName(source: Source, titleOf: (entry: string) => string): string {
+  if (source === 'authors_note') return t('warning.of.note');
+  if ('memory' in source) return t('warning.of.memory', { slot: source.memory });
+  return titleOf(source.lore.entry);
+}
+
+export function warningWords(warning: Warning, titleOf: (entry: string) => string): string {
+  switch (warning.code) {
+    case 'neutralised':
+      return t(`warning.neutralised.${warning.by === 'strip' ? 'strip' : 'escape'}`, {
+        what: sourceName(warning.source, titleOf),
+        found: hazardWords(warning.found),
+      });
+    case 'already_there':
+      return t('warning.already_there', { what: sourceName(warning.source, titleOf) });
+    case 'decorator':
+      return t('warning.decorator', { what: warning.entry, line: warning.line });
+    case 'key_too_slow':
+    case 'key_unusable':
+    case 'key_not_a_regex':
+      return t(`warning.${warning.code}`, { what: warning.entry, key: warning.key });
+  }
+}
