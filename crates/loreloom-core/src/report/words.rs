@@ -8,6 +8,7 @@ use crate::{
     book::SelectiveLogic,
     dialects::cards::Problem,
     ids::EntryId,
+    library::Dialect,
     place::{Place, Provenance},
     scan::{KEY_STEPS, TURN_STEPS},
     turn::StillHolds,
@@ -249,7 +250,14 @@ pub fn pool(pool: &str) -> String {
         "memory" => "memory".to_owned(),
         "cards" => "card books".to_owned(),
         "cards_semantic" => "card books, by meaning".to_owned(),
-        other => other.to_owned(),
+        other => {
+            let (name, semantic) = match other.strip_suffix("_semantic") {
+                Some(name) => (name, ", by meaning"),
+                None => (other, ""),
+            };
+            let title = Dialect::from_name(name).map_or(name, Dialect::title);
+            format!("{title}{semantic}")
+        }
     }
 }
 
