@@ -255,7 +255,7 @@ pub fn pool(pool: &str) -> String {
                 Some(name) => (name, ", by meaning"),
                 None => (other, ""),
             };
-            let title = Dialect::from_name(name).map_or(name, Dialect::title);
+            let title = Dialect::from_name(name).map_or(name, |dialect| dialect.title());
             format!("{title}{semantic}")
         }
     }
