@@ -88,7 +88,7 @@ pub(crate) fn limits() -> Limits {
 }
 
 /// An error in words, with how to raise the limit that it is about.
-pub(crate) fn told(error: &anyhow::Error) -> String {
+pub(crate) fn error_text(error: &anyhow::Error) -> String {
     let limit = error.chain().find_map(|cause| cause.downcast_ref::<FormatError>()?.limit());
     match limit {
         Some(limit) => {

@@ -61,7 +61,7 @@ fn main() -> ExitCode {
         Err(error) if error.is::<Different>() => ExitCode::from(1),
         Err(error) => {
             // Nothing is left to do if even the error cannot be printed.
-            let _unwritten = writeln!(io::stderr(), "loreloom: {}", limits::told(&error));
+            let _unwritten = writeln!(io::stderr(), "loreloom: {}", limits::error_text(&error));
             ExitCode::from(failure)
         }
     }

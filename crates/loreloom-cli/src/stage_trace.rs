@@ -28,18 +28,18 @@ impl StageTrace {
     /// Watches the turns that are decided with a cache.
     pub(crate) fn watch(cache: &mut TurnCache) -> Self {
         let stages = Self::default();
-        let (told, mut begun) = (stages.clone(), Instant::now());
+        let (lines, mut begun) = (stages.clone(), Instant::now());
         cache.watch_vault(move |stage| {
             let micros = begun.elapsed().as_micros();
             let line = StageLine { stage: stage.name, notes: stage.notes, micros };
-            told.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            lines.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
             begun = Instant::now();
         });
         stages
     }
 
     /// The stages so far.
-    pub(crate) fn told(&self) -> Vec<StageLine> {
+    pub(crate) fn lines(&self) -> Vec<StageLine> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

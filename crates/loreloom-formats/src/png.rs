@@ -307,8 +307,8 @@ mod tests {
             (*b"tEXt", b"chara\0e30=".to_vec()),
         ]);
         let found = payloads(&bytes, &Limits::default()).unwrap();
-        let told: Vec<_> = found.iter().map(|one| (one.keyword, one.bytes.is_ok())).collect();
-        assert_eq!(told, [("ccv3", false), ("chara", true)]);
+        let read: Vec<_> = found.iter().map(|one| (one.keyword, one.bytes.is_ok())).collect();
+        assert_eq!(read, [("ccv3", false), ("chara", true)]);
     }
 
     #[test]

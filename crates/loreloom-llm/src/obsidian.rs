@@ -134,6 +134,11 @@ pub enum ObsidianError {
 }
 
 impl ObsidianError {
+    /// Whether nobody is there now who may be there later.
+    pub fn is_away(&self) -> bool {
+        self.counts() || matches!(self, Self::LeftAlone { .. })
+    }
+
     /// Whether the server is to blame, rather than the user's settings.
     fn counts(&self) -> bool {
         match self {

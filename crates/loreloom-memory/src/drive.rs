@@ -4,20 +4,25 @@
 //! pass then continues where it stopped, and no question is asked twice.
 
 use crate::{
-    pass::{Answers, ModelQuestion, Need, Purpose, Script},
+    pass::{Answers, ModelQuestion, Need, Purpose, Script, UnreadableReply},
     tiers::together,
 };
 use loreloom_ports::{ChatModel, ChatReply, ChatRequest, Embedder, ModelError};
 
 /// A pass failed. Nothing was written, and the answers so far stay valid.
 #[derive(Debug, thiserror::Error)]
-#[error("the model gave no answer for {purpose:?}")]
-pub struct DriveError {
-    /// What the unanswered question was for.
-    pub purpose: Purpose,
-    /// The cause.
-    #[source]
-    pub source: ModelError,
+pub enum DriveError {
+    /// The model did not answer.
+    #[error("the model gave no answer for {purpose:?}: {source}")]
+    NoAnswer {
+        /// What the unanswered question was for.
+        purpose: Purpose,
+        /// The cause.
+        source: ModelError,
+    },
+    /// The model answered twice, both times with nothing of what was asked for.
+    #[error(transparent)]
+    Unreadable(UnreadableReply),
 }
 
 /// Runs a pass to its end and gets it what it needs.
@@ -41,12 +46,18 @@ pub async fn drive<T>(
                     Ok(reply) => Some(reply.text),
                     Err(_) if question.purpose.is_optional() => None,
                     Err(source) => {
-                        return Err(DriveError { purpose: question.purpose, source });
+                        let purpose = question.purpose;
+                        return Err(DriveError::NoAnswer { purpose, source });
                     }
                 };
                 answers.replies.push(reply);
             }
             Need::Vectors(texts) => embed(&texts, answers, embedder).await,
+            Need::Readable(unreadable) => {
+                // Whoever tries again wants new replies to both questions.
+                answers.replies.truncate(answers.replies.len().saturating_sub(2));
+                return Err(DriveError::Unreadable(unreadable));
+            }
         }
     }
 }
@@ -161,7 +172,10 @@ mod tests {
         let model = Listed(Mutex::new(vec!["one", "two", "", "three"]));
         let mut answers = Answers::default();
         let error = now(drive(failing, &mut answers, &model, None)).unwrap_err();
-        assert_eq!(error.to_string(), "the model gave no answer for Session");
+        assert_eq!(
+            error.to_string(),
+            "the model gave no answer for Session: model at `test` gave no reply within 1 s"
+        );
         assert_eq!(answers.replies.len(), 2);
         let outcome = now(drive(failing, &mut answers, &model, None)).unwrap();
         assert_eq!(outcome.as_deref(), Some("three"));

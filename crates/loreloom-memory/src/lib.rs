@@ -45,6 +45,7 @@ pub mod presence;
 pub mod recall;
 pub mod recap;
 pub mod record;
+mod reply;
 pub mod rules;
 pub mod schedule;
 pub mod score;

@@ -27,7 +27,11 @@ use loreloom_ports::ChatRequest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::similarity::Vectors;
+use crate::{
+    reply::says_nothing,
+    similarity::Vectors,
+    text::{TextRules, head},
+};
 
 /// What a question is for. It names the question in logs and decides what a missing answer means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -112,6 +116,18 @@ pub struct ModelQuestion {
 }
 
 impl ModelQuestion {
+    /// The same question after a reply that had nothing of what it asks for.
+    fn again(self, reply: &str) -> Self {
+        const SHOWN: usize = 600;
+        let prompt = format!(
+            "{}\n\nYou answered:\n{}\n\nThat has nothing in the format asked for. Answer again, \
+             only in that format, with nothing before or after it.",
+            self.prompt,
+            head(reply.trim(), SHOWN)
+        );
+        Self { prompt, ..self }
+    }
+
     /// As a request to a model, with the JSON schema of the reply if there is one.
     pub(crate) fn request(&self, schema: Option<Value>) -> ChatRequest {
         let content = self.prompt.clone().into();
@@ -131,6 +147,18 @@ pub enum Need {
     Reply(ModelQuestion),
     /// The vectors of these texts.
     Vectors(Vec<String>),
+    /// Nothing that could be got: two replies to the same question had nothing to read.
+    Readable(UnreadableReply),
+}
+
+/// A reply with nothing of what was asked for, even when asked a second time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the model's reply for {purpose:?} has nothing of what was asked for: {reply}")]
+pub struct UnreadableReply {
+    /// What the question was for.
+    pub purpose: Purpose,
+    /// The second reply.
+    pub reply: String,
 }
 
 /// The answers so far. A job stores them to continue after a crash.
@@ -164,6 +192,32 @@ impl<'answers> Script<'answers> {
         Ok(reply.as_deref())
     }
 
+    /// Asks, and reads the reply. If `read` finds nothing of what was asked for, the model gets
+    /// its reply back and is asked once more. `None` if the model says that there is nothing, or
+    /// if an optional question has no answer. With [`TextRules::Literal`] nothing is asked twice.
+    pub(crate) fn ask_for<T>(
+        &mut self,
+        question: ModelQuestion,
+        rules: TextRules,
+        read: impl Fn(&'answers str) -> Option<T>,
+    ) -> Result<Option<T>, Need> {
+        let Some(first) = self.ask(question.clone())? else { return Ok(None) };
+        let is_answer = |found: &Option<T>, reply| {
+            found.is_some() || !rules.is_tolerant() || says_nothing(reply, rules)
+        };
+        let found = read(first);
+        if is_answer(&found, first) {
+            return Ok(found);
+        }
+        let purpose = question.purpose;
+        let Some(second) = self.ask(question.again(first))? else { return Ok(None) };
+        let found = read(second);
+        if is_answer(&found, second) || purpose.is_optional() {
+            return Ok(found);
+        }
+        Err(Need::Readable(UnreadableReply { purpose, reply: second.to_owned() }))
+    }
+
     /// The known vectors, which include those of `texts`.
     pub fn vectors<'text>(
         &self,
@@ -177,11 +231,6 @@ impl<'answers> Script<'answers> {
     pub fn used(&self) -> usize {
         self.used
     }
-}
-
-/// Whether a reply is `NONE`.
-pub(crate) fn is_none(reply: &str) -> bool {
-    reply.trim().trim_end_matches('.').eq_ignore_ascii_case("none")
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use loreloom_core::chat::PathItem;
 
 use crate::{
     pass::{ModelQuestion, Need, Purpose, Script},
+    reply::prose,
+    text::TextRules,
     window::lines,
 };
 
@@ -40,10 +42,12 @@ pub fn prompt_for(messages: &[PathItem], summary: Option<&str>) -> ModelQuestion
 pub fn run(
     messages: &[PathItem],
     summary: Option<&str>,
+    rules: TextRules,
     script: &mut Script<'_>,
 ) -> Result<Option<String>, Need> {
-    let reply = script.ask(prompt_for(messages, summary))?.unwrap_or_default().trim();
-    Ok((!reply.is_empty()).then(|| reply.to_owned()))
+    let question = prompt_for(messages, summary);
+    let text = script.ask_for(question, rules, |reply| prose(reply, rules))?;
+    Ok(text.map(str::to_owned))
 }
 
 #[cfg(test)]

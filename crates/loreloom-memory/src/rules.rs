@@ -82,6 +82,10 @@ pub struct Rules {
     /// If the model says that a candidate contradicts a stored memory, both are kept and linked.
     /// Contradictions of a reply are kept too.
     pub keep_contradictions: bool,
+    /// Ask the model whether a session note replaces a similar one, as for long-term memories.
+    pub session_updates: bool,
+    /// A thread that is like a session note is no thread.
+    pub notes_hide_threads: bool,
     /// How texts are read, compared and cut.
     pub text: TextRules,
 }
@@ -111,6 +115,8 @@ impl Default for Rules {
             repeated_scene_ends: true,
             ledger_expires: true,
             keep_contradictions: true,
+            session_updates: true,
+            notes_hide_threads: false,
             text: TextRules::Tolerant,
         }
     }
@@ -145,6 +151,8 @@ impl Rules {
             repeated_scene_ends: false,
             ledger_expires: false,
             keep_contradictions: false,
+            session_updates: false,
+            notes_hide_threads: true,
             text: TextRules::Literal,
         }
     }

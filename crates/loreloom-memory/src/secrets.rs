@@ -156,8 +156,9 @@ mod tests {
             assert_eq!(tobin.revealed_by(text), is_revealed, "{text}");
             assert!(!mara.revealed_by(text), "{text}");
         }
-        let told = insight(InsightKind::Knows, "Tobin Reed", None, "the deed was forged by Mara");
-        let tobin = Secrets::from([&hiding, &unaware, &told], "Tobin Reed");
+        let knowing =
+            insight(InsightKind::Knows, "Tobin Reed", None, "the deed was forged by Mara");
+        let tobin = Secrets::from([&hiding, &unaware, &knowing], "Tobin Reed");
         assert!(!tobin.revealed_by("Mara forged a deed to the mill."));
         assert!(tobin.revealed_by("The well is poisoned."));
         let mut over = unaware.clone();

@@ -285,10 +285,10 @@ mod tests {
             texts.map(|text| Message::new(Role::User, Some("Mara"), text)),
         );
         let (character, chat) = remembered(&path);
-        let told = timeline("captain", &character, &chat, path.items()).unwrap();
-        assert_eq!((told.name.as_str(), told.kind), ("Odo Venn", EntityKind::Character));
+        let found = timeline("captain", &character, &chat, path.items()).unwrap();
+        assert_eq!((found.name.as_str(), found.kind), ("Odo Venn", EntityKind::Character));
         let shown: Vec<(&str, Option<usize>, bool)> =
-            told.moments.iter().map(|one| (one.text.as_str(), one.message, one.holds)).collect();
+            found.moments.iter().map(|one| (one.text.as_str(), one.message, one.holds)).collect();
         assert_eq!(
             shown,
             [
@@ -299,7 +299,7 @@ mod tests {
                 ("Odo hums", Some(2), true),
             ]
         );
-        assert_eq!(told.moments[0].replaced_by.as_deref(), Some("b"));
+        assert_eq!(found.moments[0].replaced_by.as_deref(), Some("b"));
         assert_eq!(timeline("Lis", &character, &chat, path.items()), None);
     }
 }

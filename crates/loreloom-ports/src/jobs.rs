@@ -142,6 +142,9 @@ pub struct JobBody {
     /// Memories that were put into prompts since the last pass.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<MemoryId>,
+    /// Replies of earlier pieces that could not be read; with any, the job fails at its end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<String>,
     /// What it asked its model and was answered.
     #[serde(skip_serializing_if = "is_empty")]
     pub account: JobAccount,

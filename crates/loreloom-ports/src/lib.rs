@@ -60,8 +60,8 @@ pub use self::{
     policy::Policy,
     spill::TurnSpill,
     store::{
-        ChatRecord, ChatSummary, Node, Reply, Retained, Retention, Store, StoredTurn, StoryStore,
-        TurnId, TurnRecord, TurnSummary, WriteId, WriteKind, WriteRecord,
+        ChangeMark, ChangedChats, ChatRecord, ChatSummary, Node, Reply, Retained, Retention, Store,
+        StoredTurn, StoryStore, TurnId, TurnRecord, TurnSummary, WriteId, WriteKind, WriteRecord,
     },
     store_error::StoreError,
     upstream::{

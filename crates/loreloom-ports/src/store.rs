@@ -241,11 +241,32 @@ pub struct Reply {
     pub created: Timestamp,
 }
 
+/// How far somebody has read the changes of a store. Only the store that gave it understands it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChangeMark(pub u64);
+
+/// Chats that were written to, by this process or another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangedChats {
+    /// Where to go on reading.
+    pub mark: ChangeMark,
+    /// The chats and their versions, in any order.
+    pub chats: Vec<(ChatId, u64)>,
+}
+
 /// Keeps stories. All writes are atomic and durable when they return.
 #[async_trait]
 pub trait StoryStore: Send + Sync {
     /// All chats of a tenant, last changed first.
     async fn chats(&self, tenant: &TenantId) -> Result<Vec<ChatSummary>, StoreError>;
+
+    /// The chats of a tenant that were written to since `mark`; all of them for the first mark.
+    /// A write is in the answer to the first question after it, and may be in later ones too.
+    async fn changed_chats(
+        &self,
+        tenant: &TenantId,
+        mark: ChangeMark,
+    ) -> Result<ChangedChats, StoreError>;
 
     /// One chat.
     async fn chat(

@@ -75,9 +75,9 @@ impl Alignment {
     /// two, the one used last, even if the other knows more of the window: it may have had the
     /// same messages. Next is the client's last chat, with few edits; then a chat that had all of
     /// this further back.
-    fn rank(&self, story: &Story, last: Option<Slot>) -> impl Ord + use<> {
+    fn rank(&self, story: &Story, was_last: bool) -> impl Ord + use<> {
         let exact = self.at_tip && self.unexplained == 0;
-        let stays = self.goes_on && last == Some(self.slot);
+        let stays = self.goes_on && was_last;
         let recent = if self.at_tip { story.touched } else { 0 };
         let explains = std::cmp::Reverse(self.unexplained);
         (exact, stays && !exact, explains, recent, self.pairs.len(), story.touched)
@@ -92,12 +92,14 @@ pub(super) fn best(
     may: impl Fn(&Story) -> bool,
 ) -> Option<Alignment> {
     let found = candidates(stories, window);
-    let last = stories.client(client).and_then(|client| client.last);
     let alignments = found.into_iter().filter(|slot| may(stories.story(*slot)));
     alignments
         .filter_map(|slot| within(stories, slot, window))
         .filter(|alignment| joins(stories, window, client, alignment))
-        .max_by_key(|alignment| alignment.rank(stories.story(alignment.slot), last))
+        .max_by_key(|alignment| {
+            let was_last = stories.was_last_in(client, alignment.slot);
+            alignment.rank(stories.story(alignment.slot), was_last)
+        })
 }
 
 /// The chats that share most texts with the window.
@@ -296,8 +298,8 @@ fn joins(stories: &KnownStories, window: &Window, client: &str, alignment: &Alig
     let unseen = alignment.unexplained.saturating_sub(against);
     let replied = telling().any(|node| role(node) == Role::Assistant);
     let end = alignment.path.last().copied();
-    let was_here = (end == story.asked || end == story.tip)
-        && stories.client(client).and_then(|client| client.last) == Some(alignment.slot);
+    let was_here =
+        (end == story.asked || end == story.tip) && stories.was_last_in(client, alignment.slot);
     let likely = unseen == 0 || replied || was_here || shared > against + unseen;
     let agrees = shared > against || (was_here && shared >= against);
     agrees && likely && (!is_opening(stories, window) || reopens(window, story, alignment))
@@ -334,12 +336,11 @@ fn is_edited_opening(
     alignment: &Alignment,
 ) -> bool {
     let story = stories.story(alignment.slot);
-    let last = stories.client(client).and_then(|client| client.last);
     let path = story.path_to(story.tip);
     let mut said = path.iter().map(|at| story.node(*at)).filter(|n| n.message.role == Role::User);
     let stored = said.next().filter(|_| said.next().is_none());
     let asked = window.parts.iter().find(|part| part.role == Role::User && !part.tool);
     let edited = matches!((stored, asked), (Some(stored), Some(asked))
         if similar(&stored.message.text, &asked.text));
-    !alignment.pairs.is_empty() && last == Some(alignment.slot) && edited
+    !alignment.pairs.is_empty() && stories.was_last_in(client, alignment.slot) && edited
 }

@@ -68,11 +68,11 @@ mod tests {
     #[test]
     fn every_key_is_the_one_that_would_be_worked_out() {
         let mut stories = KnownStories::new();
-        let told = |texts: &[(Role, &str)]| -> Vec<Message> {
+        let messages = |texts: &[(Role, &str)]| -> Vec<Message> {
             texts.iter().map(|(role, text)| Message::new(*role, None, *text)).collect()
         };
-        let first = told(&[(User, "Who rang?"), (Assistant, "Orla."), (User, "Why?")]);
-        let other = told(&[(User, "Who rang?"), (Assistant, "Nobody."), (User, "Why?")]);
+        let first = messages(&[(User, "Who rang?"), (Assistant, "Orla."), (User, "Why?")]);
+        let other = messages(&[(User, "Who rang?"), (Assistant, "Nobody."), (User, "Why?")]);
         stories.restore(ChatId::from("a"), None, [&first[..], &other]);
         let story = stories.story(Slot(0));
         let following = Following::new(&stories, Some(story));

@@ -6,7 +6,14 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{recent::Recent, responses::Responses, text::TextKey};
+use super::{
+    Request, Speakers,
+    following::Following,
+    recent::Recent,
+    responses::Responses,
+    text::TextKey,
+    window::{PartReader, Window},
+};
 use loreloom_core::{
     chat::{Message, Role, Text},
     ids::{ChatId, PrefixHash},
@@ -53,6 +60,8 @@ pub struct KnownStories {
     cost: usize,
     /// Places of chats that were forgotten.
     free: Vec<Slot>,
+    /// The chat that another process wrote to last. Which client was there is not known here.
+    elsewhere: Option<Slot>,
 }
 
 /// What one client has shown of itself.
@@ -168,6 +177,67 @@ impl KnownStories {
         story.tip = places.get(&tip).copied();
     }
 
+    /// Takes up a chat that another process has written to: as [`KnownStories::restore_tree`], but
+    /// what is known of it stays. Returns whether something is new.
+    pub fn take_up_tree<'a>(
+        &mut self,
+        id: &ChatId,
+        bound: Option<String>,
+        nodes: impl IntoIterator<Item = (PrefixHash, PrefixHash, &'a Message)>,
+        tip: PrefixHash,
+    ) -> bool {
+        let known = self.by_id.get(id.as_str()).copied();
+        let slot = known.unwrap_or_else(|| self.open(id.clone(), bound));
+        let before = self.story(slot).nodes.len();
+        let mut places: FxHashMap<PrefixHash, NodeAt> = FxHashMap::default();
+        for (name, parent, message) in nodes {
+            let parent = places.get(&parent).copied();
+            let there = self.story(slot).find_child(parent, message);
+            let at = there.unwrap_or_else(|| self.step(slot, parent, message));
+            places.insert(name, at);
+        }
+        let is_new = self.story(slot).nodes.len() > before;
+        if let Some(tip) = places.get(&tip).copied().filter(|_| is_new) {
+            self.move_tip(slot, tip);
+            self.elsewhere = Some(slot);
+        }
+        is_new
+    }
+
+    /// The story is at this message, and what was asked last is the user's message before it.
+    fn move_tip(&mut self, slot: Slot, tip: NodeAt) {
+        let mut now = self.clock;
+        let story = &mut self.chats[slot.0];
+        let path = story.path_to(Some(tip));
+        for at in &path {
+            now += 1;
+            story.nodes[at.0].touched = now;
+        }
+        let asked = path.iter().rev().find(|at| story.node(**at).message.role == Role::User);
+        (story.tip, story.asked, story.touched) = (Some(tip), asked.copied(), now);
+        self.clock = now;
+    }
+
+    /// Learns the card of a chat from a request that another process saw.
+    pub fn take_up_card(&mut self, chat: &ChatId, request: &Request) {
+        let Some(slot) = self.by_id.get(chat.as_str()).copied() else { return };
+        let speakers = Speakers::of(request);
+        let following = Following::new(self, Some(self.story(slot)));
+        let window = Window::of(request, PartReader { speakers: &speakers, known: &following });
+        self.learn_preamble(slot, window.preamble.iter().map(|part| part.key));
+    }
+
+    /// Whether this client may have been in this chat last, here or at another process.
+    pub(super) fn was_last_in(&self, client: &str, slot: Slot) -> bool {
+        let last = self.client(client).and_then(|client| client.last);
+        last == Some(slot) || self.elsewhere == Some(slot)
+    }
+
+    /// A client of this process is in the chat now.
+    pub(super) fn came_here(&mut self, slot: Slot) {
+        self.elsewhere = self.elsewhere.filter(|elsewhere| *elsewhere != slot);
+    }
+
     /// The number of chats.
     pub fn len(&self) -> usize {
         self.chats.len() - self.free.len()
@@ -220,6 +290,7 @@ impl KnownStories {
             client.last = client.last.filter(|last| *last != slot);
         });
         self.by_id.remove(gone.id.as_str());
+        self.elsewhere = self.elsewhere.filter(|elsewhere| *elsewhere != slot);
     }
 
     /// Whether this chat is known, by its id or by the name a front end gave it.
@@ -312,8 +383,8 @@ impl KnownStories {
     pub(super) fn learn_injected(&mut self, slot: Slot, key: TextKey) {
         self.foreign.insert(key);
         let story = &mut self.chats[slot.0];
-        let told = |at: &NodeAt| story.nodes[at.0].message.role == Role::System;
-        story.doubts_narrators |= story.nodes_with(key).iter().any(told);
+        let is_narrator = |at: &NodeAt| story.nodes[at.0].message.role == Role::System;
+        story.doubts_narrators |= story.nodes_with(key).iter().any(is_narrator);
         let gone = story.injected.insert(key);
         self.index(key, slot);
         for key in gone {
@@ -501,6 +572,13 @@ impl Story {
         found.iter().copied().find(fits)
     }
 
+    /// The child of `parent` with this message.
+    fn find_child(&self, parent: Option<NodeAt>, message: &Message) -> Option<NodeAt> {
+        let as_told = |parent| self.child_as_told(parent, message.role, &message.text);
+        let known = parent.and_then(as_told);
+        known.or_else(|| self.child(parent, TextKey::of(&message.text), message.role))
+    }
+
     /// The path to a message, oldest first.
     pub(super) fn path_to(&self, at: Option<NodeAt>) -> Vec<NodeAt> {
         let mut path = Vec::new();
@@ -534,11 +612,11 @@ mod tests {
 
     #[test]
     fn going_along_known_messages_is_walking_them_from_the_root() {
-        let told = |texts: &[(Role, &str)]| -> Vec<Message> {
+        let messages = |texts: &[(Role, &str)]| -> Vec<Message> {
             texts.iter().map(|(role, text)| Message::new(*role, None, *text)).collect()
         };
-        let first = told(&[(User, "Who rang?"), (Assistant, "Orla."), (User, "Why?")]);
-        let other = told(&[(User, "Who rang?"), (Assistant, "Nobody."), (User, "Why?")]);
+        let first = messages(&[(User, "Who rang?"), (Assistant, "Orla."), (User, "Why?")]);
+        let other = messages(&[(User, "Who rang?"), (Assistant, "Nobody."), (User, "Why?")]);
         let mut walked = KnownStories::new();
         walked.restore(ChatId::from("a"), None, [&first[..], &other]);
         let (slot, branch) = (Slot(0), walked.story(Slot(0)).path_to(Some(NodeAt(2))));

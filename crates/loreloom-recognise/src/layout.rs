@@ -6,7 +6,7 @@ use super::{
     window::{Part, Shape, is_example_marker, is_start_marker},
 };
 use loreloom_core::{
-    assemble::{Layout, PromptForm, PromptMark, Stands},
+    assemble::{Layout, MarkKind, PromptForm, PromptMark},
     chat::{GenerationType, Role},
     prompt::PromptMessage,
 };
@@ -22,12 +22,8 @@ impl Recognition {
             Shape::Plain if strict => PromptForm::Alternating,
             Shape::Plain => PromptForm::Messages,
         };
-        let mut head: Vec<PromptMark> = self
-            .window
-            .preamble
-            .iter()
-            .map(|part| mark(request, part, head_stands(part)))
-            .collect();
+        let mut head: Vec<PromptMark> =
+            self.window.preamble.iter().map(|part| mark(request, part, head_kind(part))).collect();
         if self.window.shape == Shape::Plain {
             // Each message is one piece: what its paragraphs are is the front end's affair.
             head.dedup_by_key(|mark| mark.message);
@@ -36,7 +32,7 @@ impl Recognition {
             }
         }
         let chat = self.window.parts.iter().zip(&self.standings);
-        let chat = chat.map(|(part, standing)| mark(request, part, stands(part, *standing)));
+        let chat = chat.map(|(part, standing)| mark(request, part, kind(part, *standing)));
         Layout {
             form,
             continues: self.generation == GenerationType::Continue,
@@ -62,31 +58,31 @@ pub fn layout_of(prompt: &[PromptMessage], strict: bool) -> Layout {
     KnownStories::new().recognise(&request).layout(&request, strict)
 }
 
-fn mark(request: &Request, part: &Part, stands: Stands) -> PromptMark {
+fn mark(request: &Request, part: &Part, kind: MarkKind) -> PromptMark {
     let range = part.spot.range.clone();
     let length = match &request.body {
         Body::Messages(messages) => messages.get(part.spot.message).map(|one| one.text.len()),
         Body::Prompt(prompt) => Some(prompt.len()),
     };
     let range = (Some(range.len()) != length).then_some((range.start, range.end));
-    PromptMark { message: part.spot.message, range, role: part.role, stands }
+    PromptMark { message: part.spot.message, range, role: part.role, kind }
 }
 
-fn head_stands(part: &Part) -> Stands {
+fn head_kind(part: &Part) -> MarkKind {
     if is_start_marker(&part.text) {
-        Stands::Start
+        MarkKind::Start
     } else if part.role != Role::System || is_example_marker(&part.text) {
-        Stands::Example
+        MarkKind::Example
     } else {
-        Stands::Head
+        MarkKind::Head
     }
 }
 
-fn stands(part: &Part, standing: Standing) -> Stands {
+fn kind(part: &Part, standing: Standing) -> MarkKind {
     match standing {
-        Standing::Story => Stands::Story,
-        Standing::Tool => Stands::Tool,
-        Standing::Injected if bracketed(&part.text) => Stands::Note,
-        Standing::Injected | Standing::Instruction | Standing::Prefill => Stands::Aside,
+        Standing::Story => MarkKind::Story,
+        Standing::Tool => MarkKind::Tool,
+        Standing::Injected if bracketed(&part.text) => MarkKind::Note,
+        Standing::Injected | Standing::Instruction | Standing::Prefill => MarkKind::Aside,
     }
 }

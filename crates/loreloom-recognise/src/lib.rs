@@ -158,7 +158,7 @@ impl KnownStories {
         let slot = alignment.map(|found| found.slot);
         let chat = match slot.filter(|_| !fork) {
             Some(slot) => self.story(slot).id.clone(),
-            None => self.id_of_new_chat(request, &reading.path),
+            None => self.id_of_new_chat(request, &window, &reading.path),
         };
         Recognition {
             kind,
@@ -178,10 +178,10 @@ impl KnownStories {
     }
 
     /// The id that the request gives to a new chat, if it is free; otherwise a generated one.
-    fn id_of_new_chat(&self, request: &Request, path: &[Message]) -> ChatId {
+    fn id_of_new_chat(&self, request: &Request, window: &Window, path: &[Message]) -> ChatId {
         match request.explicit.chat.as_deref().filter(|id| !self.has_id(id)) {
             Some(id) => ChatId::from(id),
-            None => self.new_id(path),
+            None => self.new_id(window, path),
         }
     }
 
@@ -228,11 +228,15 @@ impl KnownStories {
             && asked.iter().zip(&reading.path).all(|(at, message)| same(at, message))
     }
 
-    /// An id that no chat has.
-    fn new_id(&self, path: &[Message]) -> ChatId {
-        let mut salt = self.len() as u64;
+    /// An id that no chat has. It depends on the request alone: two processes that get the same
+    /// first request at once make one chat.
+    fn new_id(&self, window: &Window, path: &[Message]) -> ChatId {
+        let mut salt = 0;
         loop {
             let mut hasher = Hasher::new("chat").number(salt);
+            for part in &window.preamble {
+                hasher = hasher.field(part.text.as_bytes());
+            }
             for message in path {
                 hasher = hasher.field(message.text.as_bytes());
             }

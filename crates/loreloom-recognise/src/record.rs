@@ -57,7 +57,7 @@ impl KnownStories {
         }
         let known = found.slot.filter(|_| !found.fork);
         let slot = known.unwrap_or_else(|| {
-            let id = found.chat.clone().unwrap_or_else(|| self.new_id(&found.path));
+            let id = found.chat.clone().unwrap_or_else(|| self.new_id(&found.window, &found.path));
             self.open(id, None)
         });
         if let Some(id) = request.explicit.chat.as_deref().filter(|id| !self.is_bound(id)) {
@@ -84,6 +84,7 @@ impl KnownStories {
         (story.tip, story.asked) = (tip, tip);
         story.streams = Some(request.stream == Some(true));
         story.examples = story.examples.max(found.window.examples);
+        self.came_here(slot);
         let client = self.client_mut(&request.client);
         client.last = Some(slot);
         client.has_cards |= kind::has_card(&found.window);

@@ -140,8 +140,8 @@ mod tests {
         // By the id of its answer.
         let other = ask(&mut stories, None, None, "A fox.", ("r3", "It digs."));
         let id = other.chat.as_ref().unwrap().as_str();
-        let told = ask(&mut stories, Some("gone"), Some(id), "It sleeps.", ("r4", "Soundly."));
-        assert_eq!(path(&told), ["A fox.", "It digs.", "It sleeps."]);
+        let third = ask(&mut stories, Some("gone"), Some(id), "It sleeps.", ("r4", "Soundly."));
+        assert_eq!(path(&third), ["A fox.", "It digs.", "It sleeps."]);
         // The same words after two responses that nobody knows are two stories.
         let [one, two] =
             ["x", "y"].map(|id| ask(&mut stories, Some(id), None, "Go on.", (id, "So it was.")));

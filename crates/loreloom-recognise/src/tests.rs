@@ -1,4 +1,4 @@
-//! Stories told by a front end, and whether they are recognised.
+//! Stories from a front end, and whether they are recognised.
 
 use proptest::prelude::*;
 
@@ -68,7 +68,7 @@ fn path(found: &Recognition) -> Vec<&str> {
 }
 
 /// A story of a few turns, and the chat it is in.
-fn told(stories: &mut KnownStories, card: &str, turns: usize) -> (Teller, ChatId) {
+fn play(stories: &mut KnownStories, card: &str, turns: usize) -> (Teller, ChatId) {
     let mut teller = Teller::new(card);
     let mut chat = None;
     for turn in 0..turns {
@@ -81,7 +81,7 @@ fn told(stories: &mut KnownStories, card: &str, turns: usize) -> (Teller, ChatId
 #[test]
 fn a_request_that_got_no_reply_is_sent_again_and_is_no_swipe() {
     let mut stories = KnownStories::new();
-    let (mut mira, _) = told(&mut stories, "Mira", 2);
+    let (mut mira, _) = play(&mut stories, "Mira", 2);
     mira.say("And now?");
     let request = mira.request(0, &[]);
     let sent = |stories: &mut KnownStories| {
@@ -107,7 +107,7 @@ fn a_request_that_got_no_reply_is_sent_again_and_is_no_swipe() {
 #[test]
 fn a_trimmed_window_is_put_back_under_its_ancestors() {
     let mut stories = KnownStories::new();
-    let (mut mira, chat) = told(&mut stories, "Mira", 6);
+    let (mut mira, chat) = play(&mut stories, "Mira", 6);
     mira.say("And now?");
     let expected: Vec<String> = mira.texts().into_iter().map(str::to_owned).collect();
     let found = mira.send(&mut stories, 7);
@@ -118,7 +118,7 @@ fn a_trimmed_window_is_put_back_under_its_ancestors() {
 #[test]
 fn text_between_stored_messages_is_no_story_whatever_its_role() {
     let mut stories = KnownStories::new();
-    let (mut mira, _) = told(&mut stories, "Mira", 3);
+    let (mut mira, _) = play(&mut stories, "Mira", 3);
     mira.say("And now?");
     for role in [System, User, Assistant] {
         let mut request = mira.request(0, &[(System, "Never mention the sea.")]);
@@ -135,7 +135,7 @@ fn text_between_stored_messages_is_no_story_whatever_its_role() {
 fn a_continued_reply_is_known_however_it_is_joined() {
     for joint in ["", " ", "\n", "\n\n"] {
         let mut stories = KnownStories::new();
-        let (mut mira, chat) = told(&mut stories, "Mira", 2);
+        let (mut mira, chat) = play(&mut stories, "Mira", 2);
         let nudge = "[Continue your last message without repeating its original content.]";
         let request = mira.request(0, &[(System, nudge)]);
         let found = stories.recognise(&request);
@@ -153,7 +153,7 @@ fn a_continued_reply_is_known_however_it_is_joined() {
 #[test]
 fn a_question_that_is_not_streamed_is_background() {
     let mut stories = KnownStories::new();
-    let (mira, chat) = told(&mut stories, "Mira", 2);
+    let (mira, chat) = play(&mut stories, "Mira", 2);
     let mut request = mira.request(0, &[(System, "Describe the weather in five words.")]);
     assert_eq!(stories.recognise(&request).kind, Kind::Story);
     request.stream = Some(false);
@@ -204,7 +204,7 @@ fn streaming_turned_off_for_good_is_noticed() {
 #[test]
 fn a_note_that_moves_is_no_narrator_and_none_is_believed_after_it() {
     let mut stories = KnownStories::new();
-    let (mut mira, _) = told(&mut stories, "Mira", 2);
+    let (mut mira, _) = play(&mut stories, "Mira", 2);
     let with_note = |mira: &Teller, note: &str| {
         let mut request = mira.request(0, &[]);
         let Body::Messages(messages) = &mut request.body else { panic!("messages") };
@@ -229,7 +229,7 @@ fn a_note_that_moves_is_no_narrator_and_none_is_believed_after_it() {
 #[test]
 fn the_type_a_request_states_wins() {
     let mut stories = KnownStories::new();
-    let (mut mira, _) = told(&mut stories, "Mira", 2);
+    let (mut mira, _) = play(&mut stories, "Mira", 2);
     mira.say("Is it cold?");
     let mut request = mira.request(0, &[]);
     request.explicit.generation = Some(GenerationType::Quiet);
@@ -241,7 +241,7 @@ fn the_type_a_request_states_wins() {
 #[test]
 fn an_id_given_later_names_the_chat_and_another_id_branches_off() {
     let mut stories = KnownStories::new();
-    let (mut mira, chat) = told(&mut stories, "Mira", 3);
+    let (mut mira, chat) = play(&mut stories, "Mira", 3);
     let mut branch = mira.clone();
     mira.say("One.");
     let mut request = mira.request(0, &[]);
@@ -291,7 +291,7 @@ fn a_reply_changed_only_for_the_prompt_keeps_its_text() {
         ("Hello {{user}}, says {{char}}.", "Hello Wren, says Mira."),
     ] {
         let mut stories = KnownStories::new();
-        let (mut mira, chat) = told(&mut stories, "Mira", 2);
+        let (mut mira, chat) = play(&mut stories, "Mira", 2);
         mira.say("Knock.");
         let request = mira.request(0, &[]);
         let found = stories.recognise(&request);
@@ -313,7 +313,7 @@ fn replied(
     replies: &[&str],
     sent: &[&str],
 ) -> (Vec<String>, Recognition) {
-    let (mut mira, _) = told(stories, "Mira", 2);
+    let (mut mira, _) = play(stories, "Mira", 2);
     let mut stored: Vec<String> = mira.texts().into_iter().map(str::to_owned).collect();
     for (turn, reply) in replies.iter().enumerate() {
         mira.say(&format!("Knock {turn}."));
@@ -366,16 +366,16 @@ fn a_user_who_has_another_name_now_is_still_the_user() {
     let later = prompt("Ashby", "Wren: Thanks.\nMira: Sit.\nAshby: I do.");
     let again = stories.recognise(&later);
     assert_eq!(again.chat, found.chat);
-    let told: Vec<(Role, &str)> = again.path.iter().map(|m| (m.role, m.text.as_str())).collect();
+    let path: Vec<(Role, &str)> = again.path.iter().map(|m| (m.role, m.text.as_str())).collect();
     let expected =
         [(Assistant, "Come in."), (User, "Thanks."), (Assistant, "Sit."), (User, "I do.")];
-    assert_eq!(told, expected);
+    assert_eq!(path, expected);
 }
 
 #[test]
 fn an_empty_reply_is_stored_though_it_is_never_sent() {
     let mut stories = KnownStories::new();
-    let (mut mira, _) = told(&mut stories, "Mira", 1);
+    let (mut mira, _) = play(&mut stories, "Mira", 1);
     mira.say("Silence?");
     let request = mira.request(0, &[]);
     let found = stories.recognise(&request);
@@ -391,7 +391,7 @@ fn an_empty_reply_is_stored_though_it_is_never_sent() {
 #[test]
 fn restored_chats_are_recognised() {
     let mut stories = KnownStories::new();
-    let (mut mira, _) = told(&mut stories, "Mira", 4);
+    let (mut mira, _) = play(&mut stories, "Mira", 4);
     let messages: Vec<Message> =
         mira.chat.iter().map(|(role, text)| Message::new(*role, None, text.clone())).collect();
     let mut restored = KnownStories::new();
@@ -473,8 +473,8 @@ proptest! {
     #[test]
     fn random_stories_are_recognised(deeds in prop::collection::vec(deed(), 4..24)) {
         let mut stories = KnownStories::new();
-        let (mut mira, chat) = told(&mut stories, "Mira", 2);
-        let (other, _) = told(&mut stories, "Tobin", 3);
+        let (mut mira, chat) = play(&mut stories, "Mira", 2);
+        let (other, _) = play(&mut stories, "Tobin", 3);
         for (number, deed) in deeds.iter().enumerate() {
             let skip = mira.act(deed, number);
             let expected = mira.clone();
@@ -495,7 +495,7 @@ proptest! {
         deeds in prop::collection::vec(deed(), 1..12),
     ) {
         let mut stories = KnownStories::new();
-        let (mut mira, _) = told(&mut stories, "Mira", 3);
+        let (mut mira, _) = play(&mut stories, "Mira", 3);
         for (number, deed) in deeds.iter().enumerate() {
             let skip = mira.act(deed, number);
             let request = mira.request(skip, &[]);
@@ -515,7 +515,7 @@ proptest! {
         shared in 0_usize..3,
     ) {
         let mut stories = KnownStories::new();
-        let (mira, chat) = told(&mut stories, "Mira", 4);
+        let (mira, chat) = play(&mut stories, "Mira", 4);
         let mut stranger = Teller::new("Mira");
         stranger.chat.truncate(1);
         for (at, text) in own.iter().enumerate() {
@@ -542,7 +542,7 @@ proptest! {
 fn chats_not_touched_for_longest_are_forgotten_and_the_others_stay() {
     let mut stories = KnownStories::new();
     let mut tellers: Vec<(Teller, ChatId)> =
-        (0..20).map(|at| told(&mut stories, &format!("Mira the {at}th"), 5)).collect();
+        (0..20).map(|at| play(&mut stories, &format!("Mira the {at}th"), 5)).collect();
     let late = tellers[0].0.request(0, &[]);
     let found = stories.recognise(&late);
     let ticket = stories.record(&late, &found);
@@ -563,4 +563,99 @@ fn chats_not_touched_for_longest_are_forgotten_and_the_others_stay() {
     assert!(found.is_new);
     let texts = oldest.texts();
     assert_eq!(path(&found), texts[..texts.len() - 1]);
+}
+
+/// Takes up all chats of another process: what it stored, and one request of each chat.
+fn take_up(stories: &mut KnownStories, others: &[(&ChatId, &Teller)]) {
+    for (chat, teller) in others {
+        let messages = teller.chat.iter().map(|(role, text)| Message::new(*role, None, text));
+        let path = Path::of((*chat).clone(), messages);
+        let mut parent = PrefixHash::default();
+        let nodes: Vec<_> = path
+            .items()
+            .iter()
+            .map(|item| (item.prefix, std::mem::replace(&mut parent, item.prefix), &item.message))
+            .collect();
+        stories.take_up_tree(chat, None, nodes, path.prefix());
+        stories.take_up_card(chat, &teller.request(0, &[]));
+    }
+}
+
+#[test]
+fn a_story_goes_on_in_another_process() {
+    let (mut here, mut there) = (KnownStories::new(), KnownStories::new());
+    let (mut mira, chat) = play(&mut here, "Mira", 1);
+    for (turn, text) in ["And then?", "And now?", "Who rang?"].into_iter().enumerate() {
+        let (from, to) = if turn % 2 == 0 { (&here, &mut there) } else { (&there, &mut here) };
+        assert_eq!(from.len(), 1);
+        take_up(to, &[(&chat, &mira)]);
+        mira.say(text);
+        let found = mira.send(to, 0);
+        assert_eq!((found.chat.as_ref(), found.is_new), (Some(&chat), false), "{text}");
+        assert_eq!(path(&found).len(), found.path.len());
+    }
+}
+
+#[test]
+fn a_swipe_and_an_edit_of_the_opening_are_known_in_another_process() {
+    let (mut here, mut there) = (KnownStories::new(), KnownStories::new());
+    let (mut mira, chat) = play(&mut here, "Mira", 1);
+    take_up(&mut there, &[(&chat, &mira)]);
+    mira.chat.pop();
+    let swipe = there.clone().recognise(&mira.request(0, &[]));
+    assert_eq!((swipe.chat, swipe.generation), (Some(chat.clone()), GenerationType::Swipe));
+    mira.chat.pop();
+    mira.say("Mira is asked for the 0th time today.");
+    let edit = there.recognise(&mira.request(0, &[]));
+    assert_eq!((edit.chat, edit.is_new), (Some(chat), false));
+}
+
+#[test]
+fn another_card_with_the_same_opening_is_another_story_in_another_process_too() {
+    let (mut here, mut there) = (KnownStories::new(), KnownStories::new());
+    let opened = |card: &str| {
+        let mut teller = Teller::new(card);
+        teller.chat.clear();
+        teller.say("Hello.");
+        teller
+    };
+    let (mut mira, mut orla) = (opened("Mira"), opened("Orla"));
+    let first = mira.send(&mut here, 0).chat.unwrap();
+    take_up(&mut there, &[(&first, &mira)]);
+    let second = orla.send(&mut there, 0);
+    assert!(second.is_new);
+    assert_ne!(second.chat, Some(first.clone()));
+    // The same one is not new, and before it is stored it gets the same id.
+    let again = opened("Mira");
+    assert_eq!(there.recognise(&again.request(0, &[])).chat, Some(first.clone()));
+    assert_eq!(KnownStories::new().recognise(&again.request(0, &[])).chat, Some(first));
+}
+
+#[test]
+fn a_chat_that_went_on_in_another_process_is_not_opened_again() {
+    let (mut here, mut there) = (KnownStories::new(), KnownStories::new());
+    let (mira, chat) = play(&mut here, "Mira", 3);
+    take_up(&mut there, &[(&chat, &mira)]);
+    let mut again = mira.clone();
+    again.chat.truncate(2);
+    let ids = [&here, &there].map(|stories| {
+        let found = stories.recognise(&again.request(0, &[]));
+        assert!(found.is_new);
+        found.chat.unwrap()
+    });
+    assert_ne!(ids[0], chat);
+    assert_eq!(ids[0], ids[1], "both processes give it the same id");
+}
+
+#[test]
+fn what_is_known_of_a_chat_stays_when_another_process_writes_to_it() {
+    let mut here = KnownStories::new();
+    let (mut mira, chat) = play(&mut here, "Mira", 3);
+    let before = (here.cost(), here.len());
+    take_up(&mut here, &[(&chat, &mira)]);
+    assert_eq!((here.cost(), here.len()), before, "nothing is new");
+    mira.say("Elsewhere.");
+    take_up(&mut here, &[(&chat, &mira)]);
+    assert_eq!(here.len(), 1);
+    assert_eq!(here.cost(), before.0 + MESSAGE_COST + "Elsewhere.".len());
 }

@@ -201,7 +201,7 @@ mod tests {
         metadata.show(id, &mut message);
         assert!(message.hidden);
         metadata.set_hidden(id, false, false);
-        assert_eq!(metadata, ChatMetadata::default(), "what is as it was told needs no word");
+        assert_eq!(metadata, ChatMetadata::default(), "nothing changed, so nothing is stored");
         metadata.set_hidden(id, true, false);
         metadata.show(id, &mut message);
         assert!(!message.hidden);

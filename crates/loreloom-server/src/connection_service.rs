@@ -65,8 +65,8 @@ impl ConnectionService {
         let mut known = connections.all().iter();
         known.find(|one| Arc::ptr_eq(one, connection))?;
         let name = &connection.name;
-        if let Ok(told) = connections.told(name, model) {
-            return told;
+        if let Ok(size) = connections.context_size(name, model) {
+            return size;
         }
         // Every request would ask again for a size that cannot be stored.
         if !connections.tell(name, model, None) {

@@ -345,7 +345,7 @@ impl Connections {
     }
 
     /// The context size that a server reported for a model; `Err` if it was never asked.
-    pub(crate) fn told(
+    pub(crate) fn context_size(
         &self,
         connection: &ConnectionId,
         model: &str,
@@ -414,9 +414,9 @@ mod tests {
             assert!(connections.tell(&name, &model.to_string(), None));
         }
         assert!(!connections.tell(&name, "one more", None));
-        assert_eq!(connections.told(&name, "one more"), Err(()));
+        assert_eq!(connections.context_size(&name, "one more"), Err(()));
         assert!(connections.tell(&name, "0", Some(Tokens(8))));
-        assert_eq!(connections.told(&name, "0"), Ok(Some(Tokens(8))));
+        assert_eq!(connections.context_size(&name, "0"), Ok(Some(Tokens(8))));
     }
 
     #[test]

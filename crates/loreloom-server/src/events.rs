@@ -195,7 +195,7 @@ impl Events {
             ring.kept.pop_front();
         }
         ring.kept.push_back((tenant.clone(), event.clone()));
-        // Told under the lock, so that a watcher who begins now misses nothing.
+        // Sent under the lock, so that a watcher who begins now misses nothing.
         let _nobody_watches = self.sender.send((tenant.clone(), event));
     }
 

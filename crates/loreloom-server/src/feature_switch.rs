@@ -49,7 +49,7 @@ impl Default for Started {
 #[derive(Default)]
 pub(crate) struct LiveFeatures {
     taken: RwLock<Vec<(Feature, SwitchedFeature)>>,
-    /// Told whenever one changes.
+    /// Signalled whenever one changes.
     changed: watch::Sender<()>,
     /// Embedders are exchanged one after the other.
     exchanging: Mutex<()>,

@@ -15,6 +15,7 @@ use loreloom_core::{
     ids::{BookId, BookVersion, TenantId},
     library::{Binding, Volume},
     place::Provenance,
+    report::Warning,
 };
 use loreloom_ports::{DocumentStore, EmbedError, Embedder, StoreError};
 use loreloom_settings::{SettingError, StartSettings};
@@ -134,9 +135,18 @@ impl LoreService {
         &self.started
     }
 
-    /// Tells whoever follows that one more turn is decided.
-    pub(crate) fn count_turn(&self) {
-        self.turns.send_modify(|turns| *turns += 1);
+    /// Begins a turn: whoever follows learns of it, and notes of vaults that are old are read first
+    /// if that does not take long. Returns warnings about those that stay old.
+    pub(crate) async fn begin_turn(&self) -> Vec<Warning> {
+        let count = || self.turns.send_modify(|turns| *turns += 1);
+        let next = self.turns.borrow().saturating_add(1);
+        match self.vault_keeper() {
+            Some(keeper) => keeper.begin_turn(next, &count).await,
+            None => {
+                count();
+                Vec::new()
+            }
+        }
     }
 
     /// How many turns were decided, as it grows.

@@ -102,13 +102,13 @@ impl LoreVectors {
         let query = embed(embedder, &[&query]).await?.remove(0);
         let scores: Vec<f64> = self.vectors.iter().map(|vector| cosine(vector, &query)).collect();
         let threshold = rules.world_info.vectors.threshold;
-        let told = |near: &Near| {
+        let is_close = |near: &Near| {
             let found = library.find(&near.entry).map(|ix| library.dialect_of(ix));
             near.score >= threshold || found == Some(Dialect::WorldInfo)
         };
         let near = self.entries.iter().zip(&self.rows);
         let near = near.map(|(entry, &row)| Near { entry: entry.clone(), score: scores[row] });
-        let mut near: Vec<Near> = near.filter(told).collect();
+        let mut near: Vec<Near> = near.filter(is_close).collect();
         near.sort_by(|a, b| b.score.total_cmp(&a.score));
         let most = rules.world_info.vectors.max_entries.max(rules.cards.semantic_entries);
         near.truncate(most as usize + NEAR_MISSES);
@@ -200,9 +200,9 @@ mod tests {
         }
         let near = vectors.near(&library, &transcript, &rules, &letters);
         let near = near.now_or_never().unwrap().unwrap();
-        let told: Vec<(&str, i64)> =
+        let found: Vec<(&str, i64)> =
             near.iter().map(|near| (near.entry.as_str(), rounded(near.score))).collect();
-        assert_eq!(told, [("b/1", 100), ("b/2", 77), ("b/0", 0)]);
+        assert_eq!(found, [("b/1", 100), ("b/2", 77), ("b/0", 0)]);
         assert_eq!(*letters.0.lock().unwrap(), ["zzz", "abc", "abb", "ab\nc"]);
     }
 

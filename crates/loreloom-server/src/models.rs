@@ -71,9 +71,9 @@ impl ListFormat {
 
     /// A model under another name. A model in another form is converted, as far as its fields are
     /// known.
-    fn named(self, model: Value, told: Self, name: &str, connection: &Connection) -> Value {
+    fn named(self, model: Value, of: Self, name: &str, connection: &Connection) -> Value {
         let mut model = match self {
-            _ if told == self => model,
+            _ if of == self => model,
             Self::OpenAi => json!({"object": "model", "created": 0}),
             Self::Ollama => json!({
                 "modified_at": "1970-01-01T00:00:00Z", "size": 0, "digest": "",
@@ -206,9 +206,9 @@ fn union(connections: &Connections, form: ListFormat, found: Vec<ModelList>) -> 
     let (mut models, mut missing) = (Vec::new(), Vec::new());
     for (connection, found) in connections.all().iter().zip(found) {
         match found {
-            Ok((told, list)) => models.extend(list.into_iter().map(|(name, model)| {
+            Ok((of, list)) => models.extend(list.into_iter().map(|(name, model)| {
                 let called = connections.called(connection, &name);
-                form.named(model, told, &called, connection)
+                form.named(model, of, &called, connection)
             })),
             Err(reason) => missing.push(format!("`{}` {reason}", connection.name)),
         }
@@ -218,11 +218,11 @@ fn union(connections: &Connections, form: ListFormat, found: Vec<ModelList>) -> 
         return proxy::problem(StatusCode::BAD_GATEWAY, "upstream", &message);
     }
     let mut response = axum::Json(form.list(&models)).into_response();
-    let told: String = missing.join("; ").chars().filter(|one| !one.is_control()).collect();
+    let warning: String = missing.join("; ").chars().filter(|one| !one.is_control()).collect();
     if !missing.is_empty()
-        && let Ok(told) = HeaderValue::try_from(told)
+        && let Ok(warning) = HeaderValue::try_from(warning)
     {
-        response.headers_mut().insert(WARNING, told);
+        response.headers_mut().insert(WARNING, warning);
     }
     response
 }

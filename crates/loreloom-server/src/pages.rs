@@ -85,7 +85,7 @@ fn failed(message: &str) -> Response {
 const HEAD: &str = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
 <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>Loreloom</title>\
 <link rel=\"stylesheet\" href=\"/style.css\"></head><body><header><h1>Loreloom</h1>\
-<p>what the model was told last, and why</p></header><main>";
+<p>what the model got last, and why</p></header><main>";
 
 const EMPTY: &str = "<section><h2>No turn yet</h2><p>Set your front end's API address to this \
 server's <code>/v1</code> and send a message.</p></section>";

@@ -310,24 +310,24 @@ impl Replays {
             speaker: speaker.map(Speaker::named),
             ..TurnInput::default()
         };
-        let told = StoryRun::of_stored(self.store.as_ref(), &run.tenant, chat, unknown).await;
-        let told = told.map_err(|error| error.to_string())?;
+        let story = StoryRun::of_stored(self.store.as_ref(), &run.tenant, chat, unknown).await;
+        let story = story.map_err(|error| error.to_string())?;
         let (lore, other) = (Arc::clone(&run.lore), Arc::clone(other));
         let counter = self.connections.counter_of(None);
         let working = tokio::task::spawn_blocking(move || {
-            let active = |input: &TurnInput| Some(lore.attachments(&input.cast(&told.chat)));
+            let active = |input: &TurnInput| Some(lore.attachments(&input.cast(&story.chat)));
             let counter = counter.as_ref();
-            let now = told.lines_with(lore.library(), lore.rules(), counter, active);
-            let (old, new, library) = match (other.as_ref(), &told.library) {
+            let now = story.lines_with(lore.library(), lore.rules(), counter, active);
+            let (old, new, library) = match (other.as_ref(), &story.library) {
                 (Some((library, rules)), _) => {
-                    let new = told.lines_with(library, rules, counter, active);
+                    let new = story.lines_with(library, rules, counter, active);
                     (now, new, library)
                 }
-                (None, Some(kept)) => (told.lines_as_told(kept, counter), now, lore.library()),
+                (None, Some(kept)) => (story.lines_as_told(kept, counter), now, lore.library()),
                 (None, None) => return Err("its books were not kept".to_owned()),
             };
             let changes = compare(&old, &new);
-            let odd = accidental(&changes, &told.messages(), library);
+            let odd = accidental(&changes, &story.messages(), library);
             Ok((old.len(), changes.into_iter().zip(odd).collect()))
         });
         working.await.map_err(|error| error.to_string())?

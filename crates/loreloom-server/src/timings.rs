@@ -45,7 +45,7 @@ impl Timings {
     /// The turns of a chat that are known.
     pub(crate) fn of(&self, tenant: &TenantId, chat: &ChatId) -> Vec<(TurnId, Timing)> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = kept.iter().filter(|((of, told, _), _)| of == tenant && told == chat);
+        let own = kept.iter().filter(|((of, timed, _), _)| of == tenant && timed == chat);
         own.map(|((_, _, turn), timing)| (*turn, *timing)).collect()
     }
 }

@@ -5,7 +5,7 @@
 //! a [`VaultKeeper`].
 
 use async_trait::async_trait;
-use loreloom_core::{dialects::vault::NoteSource, ids::TenantId};
+use loreloom_core::{dialects::vault::NoteSource, ids::TenantId, report::Warning};
 use loreloom_ports::{Change, DocumentStore, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,10 @@ pub struct RegisteredVault {
     pub place: String,
     /// Where the key of that address comes from.
     pub key: Option<KeySource>,
+    /// The certificate that Obsidian made itself, as PEM text.
+    pub certificate: Option<String>,
+    /// Which of its notes are lore, where it does not follow the setting `vault.notes`.
+    pub notes: Option<String>,
     /// The revision that registered it.
     pub revision: u64,
 }
@@ -76,6 +80,10 @@ pub trait VaultKeeper: Send + Sync {
     /// Opens one more, besides those that are open. If that fails, all stays as it was.
     async fn add(&self, vault: RegisteredVault) -> Result<(), VaultRefusal>;
 
+    /// Begins the turn of this number with `begin`. If notes that cannot be watched are old by
+    /// then, it waits a little until they are read, and warns of those that are not.
+    async fn begin_turn(&self, turn: u64, begin: &(dyn Fn() + Send + Sync)) -> Vec<Warning>;
+
     /// How each was read last.
     fn sources(&self) -> Vec<NoteSource>;
 
@@ -96,6 +104,10 @@ struct StoredVault {
     url: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<KeySource>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    certificate: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notes: Option<String>,
 }
 
 impl RegisteredVault {
@@ -110,12 +122,13 @@ impl RegisteredVault {
                 what: format!("`{}` on the desk", item.key),
                 reason,
             };
-            let StoredVault { folder, url, key } = StoredVault::deserialize(&item.value)
-                .map_err(|error| damaged(error.to_string()))?;
+            let StoredVault { folder, url, key, certificate, notes } =
+                StoredVault::deserialize(&item.value)
+                    .map_err(|error| damaged(error.to_string()))?;
             let nowhere = || damaged("it has neither `folder` nor `url`".to_owned());
             let name = item.key.strip_prefix(VAULTS).unwrap_or(&item.key).to_owned();
             let place = folder.or(url).ok_or_else(nowhere)?;
-            Ok(Self { name, place, key, revision: item.revision })
+            Ok(Self { name, place, key, certificate, notes, revision: item.revision })
         };
         items.iter().map(read).collect()
     }
@@ -132,6 +145,8 @@ impl RegisteredVault {
             folder: place().filter(|_| !is_address),
             url: place().filter(|_| is_address),
             key: self.key.clone(),
+            certificate: self.certificate.clone(),
+            notes: self.notes.clone(),
         };
         // Texts have no form that JSON lacks.
         Change { value: serde_json::to_value(kept).ok(), ..Self::removing(&self.name) }

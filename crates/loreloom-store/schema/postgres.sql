@@ -21,9 +21,13 @@ CREATE TABLE chats (
     last_message BIGINT NOT NULL DEFAULT 0,
     last_text    BIGINT NOT NULL DEFAULT 0,
     last_turn    BIGINT NOT NULL DEFAULT 0,
+    -- The transaction of the last write: other processes look for new writes.
+    changed      XID8   NOT NULL DEFAULT pg_current_xact_id(),
     PRIMARY KEY (tenant, chat),
     UNIQUE (tenant, id)
 );
+
+CREATE INDEX chats_changed ON chats (tenant, changed);
 
 -- Each role and text once: nodes and prompts refer to it.
 CREATE TABLE messages (

@@ -21,9 +21,13 @@ CREATE TABLE chats (
     last_message INTEGER NOT NULL DEFAULT 0,
     last_text    INTEGER NOT NULL DEFAULT 0,
     last_turn    INTEGER NOT NULL DEFAULT 0,
+    -- Grows with every write to a chat of the tenant: other processes look for new writes.
+    changed      INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (tenant, chat),
     UNIQUE (tenant, id)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX chats_changed ON chats (tenant, changed);
 
 -- Each role and text once: nodes and prompts refer to it.
 CREATE TABLE messages (

@@ -1069,6 +1069,38 @@ export interface components {
             most: number;
         } | {
             /** @enum {string} */
+            change: "setting";
+            /** @description Its name. */
+            name: string;
+            /** @description The value. */
+            value: string;
+        } | {
+            /** @enum {string} */
+            change: "pin";
+            /** @description Their titles. */
+            titles: string[];
+        } | {
+            /** @enum {string} */
+            change: "unblock";
+        } | {
+            /** @enum {string} */
+            change: "scene";
+            /** @description The field. */
+            field: string;
+            /** @description The values. */
+            values: string[];
+        } | {
+            /** @enum {string} */
+            change: "look_into";
+            /** @description The folder. */
+            folder: string;
+        } | {
+            /** @enum {string} */
+            change: "drop_field";
+            /** @description The field. */
+            field: string;
+        } | {
+            /** @enum {string} */
             change: "budget";
             /** @description Tokens. */
             tokens: components["schemas"]["Tokens"];
@@ -2090,11 +2122,18 @@ export interface components {
         };
         /** @description A vault to take up: a folder, or the address of Obsidian's Local REST API. */
         NewVault: {
+            /** @description The certificate that Obsidian made itself, as PEM text, for an address with `https`. */
+            certificate?: string | null;
             /** @description The folder on the server's machine. */
             folder?: string | null;
             key?: components["schemas"]["KeySource"] | null;
             /** @description What it is called: letters, digits, `-`, `_` and `.`. */
             name: string;
+            /**
+             * @description Which of its notes are lore, as in the setting `vault.notes`: `tagged`, `all`, tags and
+             *     folders. Without it the setting holds.
+             */
+            notes?: string | null;
             url?: components["schemas"]["ServerUrl"] | null;
         };
         /** @description Notebooks to write. What is not given stays. */
@@ -2135,6 +2174,7 @@ export interface components {
         /** @description The decision about an entry. */
         Outcome: {
             place?: components["schemas"]["Place"] | null;
+            shortened_from?: components["schemas"]["Tokens"] | null;
             /** @description The tokens of its text. */
             tokens: components["schemas"]["Tokens"];
             /** @description How it came to fire. */
@@ -3432,6 +3472,14 @@ export interface components {
             level: number;
         } | {
             /** @enum {string} */
+            code: "recursion_limit";
+            /**
+             * Format: int32
+             * @description The steps it takes.
+             */
+            steps: number;
+        } | {
+            /** @enum {string} */
             code: "excluded_from_recursion";
         } | {
             /** @enum {string} */
@@ -3462,6 +3510,29 @@ export interface components {
              * @description How near it had to be.
              */
             threshold: number;
+        } | {
+            /** @enum {string} */
+            code: "low_score";
+            /**
+             * Format: double
+             * @description How well it had to.
+             */
+            needed: number;
+            /**
+             * Format: double
+             * @description How well it fits.
+             */
+            score: number;
+        } | {
+            /** @enum {string} */
+            code: "search_limit";
+            /** @description How many notes are looked at. */
+            most: number;
+            /**
+             * Format: double
+             * @description How well it fits.
+             */
+            score: number;
         } | {
             /**
              * Format: int32
@@ -3571,6 +3642,11 @@ export interface components {
             needed: components["schemas"]["Tokens"];
         } | {
             /** @enum {string} */
+            code: "no_marker";
+            /** @description The outlet or slot. */
+            name: string;
+        } | {
+            /** @enum {string} */
             code: "no_room";
             /** @description What it needed. */
             needed: components["schemas"]["Tokens"];
@@ -3656,6 +3732,15 @@ export interface components {
         } | {
             /** @enum {string} */
             code: "not_selected";
+            /** @description The key that brought it before the model, if one did. */
+            key?: string | null;
+        } | {
+            /** @enum {string} */
+            code: "unsure";
+            /** @description How sure it was. */
+            confidence: string;
+            /** @description How sure it had to be. */
+            needed: string;
         } | {
             /** @enum {string} */
             code: "guide";
@@ -4283,14 +4368,18 @@ export interface components {
         };
         /** @description A vault. */
         VaultView: {
+            /** @description The setting that would admit notes, where it has some and none is lore. */
+            advice?: string | null;
             /**
              * Format: int64
              * @description How many seconds ago it was read, for who may administer the server.
              */
             age_seconds?: number | null;
+            /** @description How many notes it has in all, for who may administer the server. */
+            files?: number | null;
             /** @description Its name; empty where there is only one. */
             name: string;
-            /** @description How many notes it has. */
+            /** @description How many notes are lore. */
             notes: number;
             /** @description Its folder or address, for who may administer the server. */
             place?: string | null;
@@ -4381,6 +4470,23 @@ export interface components {
         } | {
             /** @enum {string} */
             code: "already_there";
+            /** @description Where the text comes from. */
+            source: components["schemas"]["Provenance"];
+        } | {
+            /** @enum {string} */
+            code: "old_notes";
+            /** @description Why it could not be read. */
+            reason: string;
+            /**
+             * Format: int64
+             * @description How long ago it was read, in seconds; `None` if it never was.
+             */
+            seconds?: number | null;
+            /** @description The vault. */
+            vault: string;
+        } | {
+            /** @enum {string} */
+            code: "nobody_speaks";
             /** @description Where the text comes from. */
             source: components["schemas"]["Provenance"];
         } | {

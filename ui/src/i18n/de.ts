@@ -370,6 +370,16 @@ export const de: Record<Key, string> = {
   'stop.stripped': 'derselbe Text war vor kurzem da',
   'stop.max_entries': 'es sind schon {most} Notizen da',
   'stop.not_selected': 'das auswählende Modell wählte ihn nicht',
+  'stop.not_selected.key': '„{key}“ wurde gefunden, aber das auswählende Modell wählte ihn nicht',
+  'stop.no_marker': 'der Prompt hat keine Marke für „{name}“',
+  'stop.unsure': 'das auswählende Modell war nur „{confidence}“ sicher, nötig ist „{needed}“',
+  'stop.low_score': 'handelt vom Gesagten, aber nicht genug (Punkte {score}, nötig sind {needed})',
+  'stop.search_limit':
+    'handelt vom Gesagten (Punkte {score}), aber nur die besten {most} werden betrachtet',
+  'stop.recursion_limit':
+    'die Rekursion endet nach {steps, plural, one {# Schritt} other {# Schritten}}, noch einer brächte ihn mit',
+  'stop.chance.never': 'seine Chance ist 0, er kommt nie hinein',
+  'why.shortened': '{why}; von {from} auf {to} Token gekürzt',
 
   'fix.enable': 'Einschalten',
   'fix.make_constant': 'Immer auslösen lassen',
@@ -387,6 +397,12 @@ export const de: Record<Key, string> = {
   'fix.probability': 'Seine Chance auf {percent} % heben',
   'fix.nearness': 'Die Schwelle der Bedeutung auf {threshold} senken',
   'fix.near_entries': '{most} Einträge über die Bedeutung hereinlassen',
+  'fix.setting': '{name} auf {value} stellen',
+  'fix.pin': '{titles} an den Chat heften',
+  'fix.unblock': 'Die Sperre in diesem Chat aufheben',
+  'fix.scene': '{field} der Szene auf {values} stellen',
+  'fix.look_into': 'Auch im Ordner „{folder}“ suchen',
+  'fix.drop_field': '„{field}“ aus der Notiz entfernen',
   'fix.budget': 'Das Lore-Budget auf {tokens} Token heben',
   'fix.total_budget': 'Lore und Gedächtnis zusammen {tokens} Token erlauben',
 
@@ -1272,6 +1288,7 @@ export const de: Record<Key, string> = {
   'why.speakerUnknown': 'das Buch der Figur gilt, solange kein Sprecher bekannt ist',
   'lint.code.same_text': 'Ein anderes Buch hat denselben Text',
   'lint.code.unknown_required': 'Verlangt eine Notiz, die es nicht gibt',
+  'lint.code.idle_requires': 'Verlangt eine Notiz, die es nicht gibt, ist aber immer dabei',
   'lint.code.unknown_excluded': 'Schließt eine Notiz aus, die es nicht gibt',
   'lint.code.unknown_cascade': 'Bringt eine Notiz mit, die es nicht gibt',
   'lint.code.excludes_itself': 'Schließt sich selbst aus',
@@ -1380,6 +1397,12 @@ export const de: Record<Key, string> = {
   'vault.key.hint':
     'Die Adresse von Obsidians Local REST API. Ihr Schlüssel wird durch seine Quelle genannt: env:NAME, file:PFAD oder keyring:DIENST/NUTZER.',
   'vault.name': 'Name',
+  'vault.chosen': 'Welche Notizen',
+  'vault.chosen.setting': 'wie in den Einstellungen (vault.notes)',
+  'vault.chosen.hint':
+    '„all“ (alle), „tagged“ (Notizen mit dem Tag lorebook), Tags wie #npc, Ordner wie Orte; „-Vorlagen“ lässt Notizen aus.',
+  'vault.certificate': 'Das Zertifikat, das Obsidian erstellt hat, als PEM-Text',
+  'vault.none': 'Keine ihrer {count} Notizen ist Lore: {advice}',
   'vault.take': 'Lesen und beobachten',
   'vault.hint':
     'Ein Ordner mit Markdown-Notizen, oder ein laufendes Obsidian mit seiner Local REST API. Der Vault wird gelesen, verfolgt und verwoben; seine Dateien bleiben, wie sie sind.',

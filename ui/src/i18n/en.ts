@@ -365,6 +365,16 @@ export const en = {
   'stop.stripped': 'the same text was there not long ago',
   'stop.max_entries': 'there are {most} notes already',
   'stop.not_selected': 'the selecting model did not choose it',
+  'stop.not_selected.key': '“{key}” was found, but the selecting model did not choose it',
+  'stop.no_marker': 'the prompt has no marker for “{name}”',
+  'stop.unsure': 'the selecting model was sure only to degree “{confidence}”, needed “{needed}”',
+  'stop.low_score': 'is about what is said, but not enough (score {score}, needs {needed})',
+  'stop.search_limit':
+    'is about what is said (score {score}), but only the best {most} are looked at',
+  'stop.recursion_limit':
+    'recursion ends after {steps, plural, one {# step} other {# steps}}, one more would bring it in',
+  'stop.chance.never': 'its chance is 0, so it never comes in',
+  'why.shortened': '{why}; shortened from {from} to {to} tokens',
 
   'fix.enable': 'Switch it on',
   'fix.make_constant': 'Make it always fire',
@@ -381,6 +391,12 @@ export const en = {
   'fix.probability': 'Raise its chance to {percent} %',
   'fix.nearness': 'Lower the threshold of meaning to {threshold}',
   'fix.near_entries': 'Let {most} entries in by meaning',
+  'fix.setting': 'Set {name} to {value}',
+  'fix.pin': 'Pin {titles} to the chat',
+  'fix.unblock': 'Take its block in this chat back',
+  'fix.scene': 'Let the scene’s {field} be {values}',
+  'fix.look_into': 'Also look into the folder “{folder}”',
+  'fix.drop_field': 'Remove “{field}” from the note',
   'fix.budget': 'Raise the lore budget to {tokens} tokens',
   'fix.total_budget': 'Allow lore and memory together {tokens} tokens',
 
@@ -1255,6 +1271,7 @@ export const en = {
   'why.speakerUnknown': 'its character’s book takes part while nobody is known to speak',
   'lint.code.same_text': 'Another book has the same text',
   'lint.code.unknown_required': 'It requires a note that does not exist',
+  'lint.code.idle_requires': 'It requires a note that does not exist, but is always in',
   'lint.code.unknown_excluded': 'It excludes a note that does not exist',
   'lint.code.unknown_cascade': 'It brings along a note that does not exist',
   'lint.code.excludes_itself': 'It excludes itself',
@@ -1364,6 +1381,12 @@ export const en = {
   'vault.key.hint':
     'The address of Obsidian’s Local REST API. Its key is named by its source: env:NAME, file:PATH or keyring:SERVICE/USER.',
   'vault.name': 'Name',
+  'vault.chosen': 'Which notes',
+  'vault.chosen.setting': 'as in the settings (vault.notes)',
+  'vault.chosen.hint':
+    '“all”, “tagged” (notes with the tag lorebook), tags such as #npc, folders such as Places; “-Templates” leaves notes out.',
+  'vault.certificate': 'The certificate that Obsidian made, as PEM text',
+  'vault.none': 'None of its {count} notes is lore: {advice}',
   'vault.take': 'Read and watch it',
   'vault.hint':
     'A folder of Markdown notes, or a running Obsidian with its Local REST API. It is read, watched and woven from; its files stay as they are.',

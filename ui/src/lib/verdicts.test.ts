@@ -34,6 +34,11 @@ test('a blocked entry tells the rule with its numbers', () => {
     [{ code: 'cooldown', until: 9 }, 'cooling down until message 9'],
     [{ code: 'budget', needed: 1500, left: 20 }, 'needs 1,500 tokens, 20 left'],
     [{ code: 'chance', probability: 40, roll: 77 }, 'chance 40 %, rolled 77'],
+    [{ code: 'chance', probability: 0, roll: 0 }, 'its chance is 0, so it never comes in'],
+    [
+      { code: 'not_selected', key: 'bell' },
+      '“bell” was found, but the selecting model did not choose it',
+    ],
     [
       { code: 'out_of_reach', key: 'fog', distance: 1, depth: 2 },
       '“fog” is 1 message back, but only the last 2 messages are scanned',

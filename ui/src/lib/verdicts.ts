@@ -27,6 +27,13 @@ export function where(source: TextSource, titles: Titles): string {
 type Activated = Extract<Outcome, { verdict: 'activated' }>;
 
 export function reasonWords(outcome: Activated, titles: Titles): string {
+  const why = triggerWords(outcome, titles);
+  return outcome.shortened_from == null
+    ? why
+    : t('why.shortened', { why, from: outcome.shortened_from, to: outcome.tokens });
+}
+
+function triggerWords(outcome: Activated, titles: Titles): string {
   const { trigger } = outcome;
   const reason: Reason = trigger.reason;
   switch (reason.code) {
@@ -69,6 +76,20 @@ export function stopWords(stop: Stop, titles: Titles): string {
       return t('stop.cooldown', { until: stop.until });
     case 'recursion_level':
       return t('stop.recursion_level', { level: stop.level });
+    case 'recursion_limit':
+      return t('stop.recursion_limit', { steps: stop.steps });
+    case 'low_score':
+      return t('stop.low_score', { score: round(stop.score), needed: round(stop.needed) });
+    case 'search_limit':
+      return t('stop.search_limit', { score: round(stop.score), most: stop.most });
+    case 'not_selected':
+      return stop.key == null
+        ? t('stop.not_selected')
+        : t('stop.not_selected.key', { key: stop.key });
+    case 'no_marker':
+      return t('stop.no_marker', { name: stop.name });
+    case 'unsure':
+      return t('stop.unsure', { confidence: stop.confidence, needed: stop.needed });
     case 'key_too_slow':
       return t(`stop.key_too_slow.${stop.cost}`, { key: stop.key });
     case 'not_near':
@@ -100,6 +121,7 @@ export function stopWords(stop: Stop, titles: Titles): string {
         ? t('stop.group.winner', { group: stop.group, winner: titles(stop.winner) })
         : t('stop.group', { group: stop.group });
     case 'chance':
+      if (stop.probability <= 0) return t('stop.chance.never');
       return t('stop.chance', { probability: stop.probability, roll: stop.roll });
     case 'budget':
       return t('stop.budget', { needed: stop.needed, left: stop.left });
@@ -180,6 +202,16 @@ export function fixWords(change: FixChange): string {
       return t('fix.nearness', { threshold: round(change.threshold) });
     case 'near_entries':
       return t('fix.near_entries', { most: change.most });
+    case 'setting':
+      return t('fix.setting', { name: change.name, value: change.value });
+    case 'pin':
+      return t('fix.pin', { titles: quoted(change.titles) });
+    case 'scene':
+      return t('fix.scene', { field: change.field, values: quoted(change.values) });
+    case 'look_into':
+      return t('fix.look_into', { folder: change.folder });
+    case 'drop_field':
+      return t('fix.drop_field', { field: change.field });
     case 'budget':
       return t('fix.budget', { tokens: change.tokens });
     case 'total_budget':

@@ -280,8 +280,8 @@ async fn report(
 ) -> anyhow::Result<()> {
     let changed = revision != before;
     if json {
-        let told = serde_json::json!({ "revision": revision, "changed": changed });
-        return Ok(writeln!(out, "{told}")?);
+        let answer = serde_json::json!({ "revision": revision, "changed": changed });
+        return Ok(writeln!(out, "{answer}")?);
     }
     list(out, case, false).await?;
     if !changed {

@@ -106,7 +106,7 @@ struct ReportedTurn {
 
 /// What is read of the chat.
 struct CacheReportInput {
-    told: Vec<ReportedTurn>,
+    turns: Vec<ReportedTurn>,
     left_out: usize,
     /// Entries that come and go, by the books they are in.
     sayings: BTreeMap<LibraryVersion, Sayings>,
@@ -117,13 +117,13 @@ impl CacheReport {
         let read =
             runtime()?.block_on(async { self.read(self.store.open().await?.as_ref()).await })?;
         anyhow::ensure!(
-            read.told.len() > 1,
+            read.turns.len() > 1,
             "a report compares each turn with the one before: chat `{}` has {} that can be \
              compared",
             self.chat,
-            read.told.len()
+            read.turns.len()
         );
-        let facts = read.told.last().map(|told| told.record.report.facts.tokenizer.as_str());
+        let facts = read.turns.last().map(|one| one.record.report.facts.tokenizer.as_str());
         let counter = tokenizer::of_turn(facts.unwrap_or_default(), &self.tokenizer)?;
         let compared = self.compare(&read, counter.as_ref());
         if self.json {
@@ -136,7 +136,8 @@ impl CacheReport {
     /// The turns of the current path; of several on one message the last one counts.
     async fn read(&self, store: &dyn StoryStore) -> anyhow::Result<CacheReportInput> {
         let chat = stored::read(store, &self.chat).await?;
-        let mut read = CacheReportInput { told: Vec::new(), left_out: 0, sayings: BTreeMap::new() };
+        let mut read =
+            CacheReportInput { turns: Vec::new(), left_out: 0, sayings: BTreeMap::new() };
         for (message, node) in (1..).zip(&chat.nodes) {
             let loud = chat.turns_at(node.prefix).filter(|turn| is_loud(turn));
             let Some(turn) = loud.last() else { continue };
@@ -150,7 +151,7 @@ impl CacheReport {
                 let source = store.library(&TenantId::local(), record.library).await?;
                 unknown.insert(source.as_ref().map(Sayings::of).unwrap_or_default());
             }
-            read.told.push(ReportedTurn { message, record, bare });
+            read.turns.push(ReportedTurn { message, record, bare });
         }
         Ok(read)
     }
@@ -159,14 +160,14 @@ impl CacheReport {
         let settings =
             StableSettings { cut_ahead_percent: self.cut_ahead, ..StableSettings::default() };
         let mut trial = ModeTrial::new(self.provider, settings, counter);
-        let turns = read.told.iter().map(|told| told.turn(&mut trial, read)).collect();
+        let turns = read.turns.iter().map(|one| one.turn(&mut trial, read)).collect();
         let modes = Mode::ALL.map(|mode| (mode, Summary::of(trial.tried(mode))));
         Compared {
             chat: self.chat.clone(),
             provider: self.provider.name,
             tokenizer: counter.name().to_owned(),
             left_out: read.left_out,
-            sent: Summary::of(sent(&read.told, counter)),
+            sent: Summary::of(sent(&read.turns, counter)),
             modes: modes.into(),
             turns,
         }
@@ -261,10 +262,10 @@ fn woven(bare: &[PromptMessage], head: usize, skip: usize, texts: &[Injection]) 
 }
 
 /// What the prompts kept as they were sent. What that cost is not known.
-fn sent(told: &[ReportedTurn], counter: &dyn TokenCounter) -> ModeResult {
+fn sent(turns: &[ReportedTurn], counter: &dyn TokenCounter) -> ModeResult {
     let mut memo = TokenMemo::new(counter);
     let mut tried = ModeResult::default();
-    for pair in told.windows(2) {
+    for pair in turns.windows(2) {
         let found = kept(&pair[0].record.prompt, &pair[1].record.prompt, &mut memo);
         tried.turns += 1;
         tried.kept += u64::from(found.kept.0);

@@ -145,13 +145,13 @@ impl ConfigCommand {
             write!(out, "{}", toml_text(&started, &NOTHING_STORED, TomlView::Changed)?)?;
         }
         // What is left out must not end up in a file that is made from this output.
-        let mut told = io::stderr();
+        let mut stderr = io::stderr();
         for (program, name) in &imported.unmapped {
             let _unread =
-                writeln!(told, "loreloom: `{name}` of {} means nothing here", program.as_str());
+                writeln!(stderr, "loreloom: `{name}` of {} means nothing here", program.as_str());
         }
         for refused in &imported.refused {
-            let _unread = writeln!(told, "loreloom: left out: {refused}");
+            let _unread = writeln!(stderr, "loreloom: left out: {refused}");
         }
         Ok(())
     }

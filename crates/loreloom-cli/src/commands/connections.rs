@@ -131,7 +131,7 @@ impl Connections {
             writeln!(out, "{} ({})", opened.name, opened.shown())?;
         }
         // Printing happens outside: what writes is not for other threads.
-        let (tell, told) = std::sync::mpsc::channel();
+        let (tell, results) = std::sync::mpsc::channel();
         let diagnosis = opened.diagnosis();
         let runtime = runtime()?;
         let trying = runtime.spawn(async move {
@@ -139,7 +139,7 @@ impl Connections {
             diagnosis.diagnose(&mut |finding| drop(tell.send(finding))).await;
         });
         let mut findings = Vec::new();
-        for finding in told {
+        for finding in results {
             if !self.json {
                 print(out, &finding)?;
                 out.flush()?;

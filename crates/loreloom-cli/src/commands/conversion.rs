@@ -318,7 +318,7 @@ pub(super) fn print_losses(out: &mut dyn Write, lost: &[String]) -> anyhow::Resu
 pub(super) fn in_words(book: &Book, losses: &[Loss]) -> Vec<String> {
     let titles: HashMap<&EntryId, &str> =
         book.entries.iter().map(|entry| (&entry.id, entry.title())).collect();
-    let told = losses.iter().zip(own_words(book, losses)).map(|(loss, word)| {
+    let sentences = losses.iter().zip(own_words(book, losses)).map(|(loss, word)| {
         let (of, field) = match (&loss.entry, loss.field.strip_prefix("card.")) {
             (Some(id), _) => (titles.get(id).copied().unwrap_or(id.as_str()), word.as_str()),
             (None, Some(field)) => ("the character", field),
@@ -326,7 +326,7 @@ pub(super) fn in_words(book: &Book, losses: &[Loss]) -> Vec<String> {
         };
         format!("{of}: {field} = {}", shortened(&loss.value.to_string()))
     });
-    told.collect()
+    sentences.collect()
 }
 
 /// A value that fits on a line; `--json` has it whole.

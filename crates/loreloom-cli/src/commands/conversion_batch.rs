@@ -41,27 +41,31 @@ impl Batch<'_> {
         let mut files = found::find(&[self.from.to_owned()])?;
         files.retain(|file| !is_chat_or_note(&file.path));
         let bar = progress(files.len(), self.json);
-        let mut told: Vec<u8> = Vec::new();
+        let mut output: Vec<u8> = Vec::new();
         let (mut failed, mut converted) = (0, 0);
         let mut taken: HashSet<PathBuf> = HashSet::new();
         for file in bar.wrap_iter(files.iter()) {
-            match self.one(file, target, &mut taken, &mut told) {
+            match self.one(file, target, &mut taken, &mut output) {
                 Ok(()) => converted += 1,
                 // Nobody said that every file of a folder holds lore.
                 Err(error) if is_something_else(&error) => {}
                 Err(error) => {
                     failed += 1;
-                    let (file, error) = (file.path.display(), limits::told(&error));
+                    let (file, error) = (file.path.display(), limits::error_text(&error));
                     if self.json {
-                        writeln!(told, "{}", json!({ "file": file.to_string(), "error": error }))?;
+                        writeln!(
+                            output,
+                            "{}",
+                            json!({ "file": file.to_string(), "error": error })
+                        )?;
                     } else {
-                        writeln!(told, "{file}: not converted: {error}")?;
+                        writeln!(output, "{file}: not converted: {error}")?;
                     }
                 }
             }
         }
         // After the bar, which would write over it.
-        out.write_all(&told)?;
+        out.write_all(&output)?;
         let folder = self.from.display();
         anyhow::ensure!(failed + converted > 0, "there is no lore in `{folder}`");
         anyhow::ensure!(failed == 0, "{failed} of {} files were not converted", failed + converted);
@@ -73,7 +77,7 @@ impl Batch<'_> {
         file: &ImportSource,
         target: Target,
         taken: &mut HashSet<PathBuf>,
-        told: &mut Vec<u8>,
+        output: &mut Vec<u8>,
     ) -> anyhow::Result<()> {
         let converted = Converted::of(&file.path, self.crossing, None, self.format)?;
         let to = match target {
@@ -93,6 +97,6 @@ impl Batch<'_> {
             }
         };
         converted.write(&to, self.force)?;
-        converted.tell(Some(&to), self.json, told)
+        converted.tell(Some(&to), self.json, output)
     }
 }

@@ -52,12 +52,12 @@ impl Diff {
             (&files::read(&self.new)?, &reading(&self.new)),
         );
         changes.file = around.with_context(|| format!("`{}`", self.new.display()))?;
-        let told = if self.json {
+        let written = if self.json {
             writeln!(out, "{}", serde_json::to_string(&changes)?).map_err(anyhow::Error::from)
         } else {
             print(out, &changes, (&old.book, &new.book))
         };
-        match told {
+        match written {
             Ok(()) if changes.is_empty() => Ok(()),
             // A reader that has seen enough (`| head`) still gets the status.
             Err(error) if !is_broken_pipe(&error) => Err(error),

@@ -136,7 +136,7 @@ impl Import {
     ) -> anyhow::Result<()> {
         let format = self.format.as_deref().map(named).transpose()?;
         let bar = progress(found.len(), self.json);
-        let mut told = Vec::with_capacity(found.len());
+        let mut summaries = Vec::with_capacity(found.len());
         for file in found {
             let (name, in_folder) = (file.name(), file.in_folder);
             let mut one = match file.read_as(self.reading, format) {
@@ -154,12 +154,12 @@ impl Import {
             }
             .unwrap_or_else(|error| failed(&error));
             one.file = name;
-            told.push(one);
+            summaries.push(one);
             bar.inc(1);
         }
         let is_there = target.finish()?;
         bar.finish_and_clear();
-        self.tell(&told, out)?;
+        self.tell(&summaries, out)?;
         anyhow::ensure!(is_there, "there is no lore to make a book of");
         Ok(())
     }
@@ -168,7 +168,7 @@ impl Import {
     fn import_each(&self, found: &[ImportSource], out: &mut dyn Write) -> anyhow::Result<()> {
         anyhow::ensure!(self.chat.is_none(), "`--chat` names one chat, a folder may hold several");
         let bar = progress(found.len(), self.json);
-        let mut told = Vec::with_capacity(found.len());
+        let mut summaries = Vec::with_capacity(found.len());
         for file in found {
             let mut one = match file.read(self.reading) {
                 Ok(ImportKind::Chat(chat)) => self.store(&files::stem(&file.path), &[*chat]),
@@ -184,11 +184,11 @@ impl Import {
             }
             .unwrap_or_else(|error| failed(&error));
             one.file = file.name();
-            told.push(one);
+            summaries.push(one);
             bar.inc(1);
         }
         bar.finish_and_clear();
-        self.tell(&told, out)
+        self.tell(&summaries, out)
     }
 
     /// Files that were named: all are read before anything is stored.
@@ -204,8 +204,8 @@ impl Import {
                         !self.add && self.chat.is_none(),
                         "an export keeps its own chat's id"
                     );
-                    let told = self.store_archive(&archive)?;
-                    return self.tell(&[ImportSummary { file: file.name(), ..told }], out);
+                    let summary = self.store_archive(&archive)?;
+                    return self.tell(&[ImportSummary { file: file.name(), ..summary }], out);
                 }
                 ImportKind::Lore(_) | ImportKind::Note(_) => {
                     anyhow::bail!("{}: {NO_PLACE}", named())
@@ -218,9 +218,9 @@ impl Import {
             (None, Some(file)) => files::stem(&file.path),
             (None, None) => String::new(),
         };
-        let told = self.store(&id, &chats)?;
+        let summary = self.store(&id, &chats)?;
         let names: Vec<String> = found.iter().map(ImportSource::name).collect();
-        self.tell(&[ImportSummary { file: names.join(", "), ..told }], out)
+        self.tell(&[ImportSummary { file: names.join(", "), ..summary }], out)
     }
 
     fn store(&self, id: &str, chats: &[ImportedChat]) -> anyhow::Result<ImportSummary> {
@@ -243,7 +243,7 @@ impl Import {
             1 => "\n1 narrator message is no part of the story and stays out".to_owned(),
             count => format!("\n{count} narrator messages are no part of the story and stay out"),
         };
-        let told = counted(messages as u64, "message", "messages");
+        let count = counted(messages as u64, "message", "messages");
         let others =
             counted(branches as u64, "other version as a branch", "other versions as branches");
         let carried = match (effects as u64, variables as u64) {
@@ -254,7 +254,7 @@ impl Import {
                 counted(variables, "variable", "variables")
             ),
         };
-        let said = format!("{told}, {others}{stays_out}{carried}");
+        let said = format!("{count}, {others}{stays_out}{carried}");
         let format = chats.first().map(|chat| chat.format.as_str());
         let chat = Some(format!("chat `{id}`: {said}"));
         Ok(ImportSummary { format, chat, messages: Some(messages), ..ImportSummary::default() })
@@ -267,23 +267,23 @@ impl Import {
             anyhow::Ok(archive::import(store.as_ref(), &tenant, archive).await?)
         })?;
         let (messages, turns) = (archive.nodes.len(), archive.turns.len());
-        let told = counted(messages as u64, "message", "messages");
+        let count = counted(messages as u64, "message", "messages");
         let turns = counted(turns as u64, "turn", "turns");
-        let chat = Some(format!("chat `{}`: {told}, {turns}", chat.id));
+        let chat = Some(format!("chat `{}`: {count}, {turns}", chat.id));
         let format = Some("loreloom-chat");
         Ok(ImportSummary { format, chat, messages: Some(messages), ..ImportSummary::default() })
     }
 
-    fn tell(&self, told: &[ImportSummary], out: &mut dyn Write) -> anyhow::Result<()> {
-        for one in told {
+    fn tell(&self, summaries: &[ImportSummary], out: &mut dyn Write) -> anyhow::Result<()> {
+        for one in summaries {
             if self.json {
                 writeln!(out, "{}", serde_json::to_string(one)?)?;
             } else {
                 one.print(out)?;
             }
         }
-        let failed = told.iter().filter(|one| one.error.is_some()).count();
-        anyhow::ensure!(failed == 0, "{failed} of {} files were not imported", told.len());
+        let failed = summaries.iter().filter(|one| one.error.is_some()).count();
+        anyhow::ensure!(failed == 0, "{failed} of {} files were not imported", summaries.len());
         Ok(())
     }
 }
@@ -298,7 +298,7 @@ fn named(name: &str) -> anyhow::Result<Format> {
 }
 
 fn failed(error: &anyhow::Error) -> ImportSummary {
-    ImportSummary { error: Some(limits::told(error)), ..ImportSummary::default() }
+    ImportSummary { error: Some(limits::error_text(error)), ..ImportSummary::default() }
 }
 
 impl ImportSummary {

@@ -91,11 +91,11 @@ fn not_regexes(mut book: Book) -> Vec<NotRegex> {
         entry.raw = None;
     }
     let library = Library::under([Arc::new(book)], &Rules::default());
-    let told = |(ix, key): (EntryIx, &str)| NotRegex {
+    let not_regex = |(ix, key): (EntryIx, &str)| NotRegex {
         entry: library.entry(ix).title().to_owned(),
         key: key.to_owned(),
     };
-    library.not_regexes().map(told).collect()
+    library.not_regexes().map(not_regex).collect()
 }
 
 impl Inspect {
@@ -114,7 +114,7 @@ impl Inspect {
                 Err(error) => {
                     unread += 1;
                     // One file that cannot be read does not hide the others.
-                    writeln!(std::io::stderr(), "loreloom: {}", limits::told(&error))?;
+                    writeln!(std::io::stderr(), "loreloom: {}", limits::error_text(&error))?;
                     continue;
                 }
             };

@@ -47,7 +47,7 @@ impl Replay {
     /// Decides all turns of every chat.
     pub(super) fn each(
         &self,
-        mut told: impl FnMut(&NamedRun, &[TurnLine]) -> anyhow::Result<()>,
+        mut report: impl FnMut(&NamedRun, &[TurnLine]) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let counter = self.tokenizer.load()?;
         let named = !self.lore.is_empty();
@@ -64,7 +64,7 @@ impl Replay {
                 ),
                 Some(_) | None => run.lines(&library, rules, counter.as_ref()),
             };
-            told(&named_run, &lines)?;
+            report(&named_run, &lines)?;
         }
         Ok(())
     }

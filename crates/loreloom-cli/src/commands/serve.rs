@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::Args;
-use loreloom_core::{ids::TenantId, turn::Speaker, units::Tokens};
+use loreloom_core::{dialects::vault::Vault, ids::TenantId, turn::Speaker, units::Tokens};
 use loreloom_llm::{connection::Address, embed::StaticEmbedder};
 use loreloom_memory::service::ModelUse;
 use loreloom_ports::{ChatModel, Embedder, Store};
@@ -185,6 +185,7 @@ impl Serve {
             stories: stories.to_string(),
             books: app.lore.current().library().books().len(),
             vaults,
+            notes: app.lore.current().library().vault().map_or(0, Vault::len),
         };
         // Nobody may be there to read it.
         let _unread = write!(io::stderr(), "{welcome}");

@@ -20,6 +20,8 @@ pub(super) struct Welcome<'a> {
     pub(super) stories: String,
     pub(super) books: usize,
     pub(super) vaults: usize,
+    /// Notes that are lore.
+    pub(super) notes: usize,
 }
 
 impl Display for Welcome<'_> {
@@ -30,7 +32,9 @@ impl Display for Welcome<'_> {
         writeln!(formatter, "stories:    {stories}")?;
         let books = counted(self.books as u64, "book", "books");
         let vaults = counted(self.vaults as u64, "vault", "vaults");
-        writeln!(formatter, "lore:       {books}, {vaults}")
+        let notes = counted(self.notes as u64, "note", "notes");
+        let notes = if self.vaults == 0 { String::new() } else { format!(" with {notes}") };
+        writeln!(formatter, "lore:       {books}, {vaults}{notes}")
     }
 }
 

@@ -25,10 +25,13 @@ use loreloom_formats::{
     chat::{ImportedChat, carried_state, import_chat},
 };
 use loreloom_recognise::layout_of;
-use loreloom_server::Lore;
+use loreloom_server::{
+    Lore,
+    vault_select::{AskRules, ask_once},
+};
 use serde::Serialize;
 
-use super::table;
+use super::{serve::runtime, table};
 use crate::{
     files,
     limits::limits,
@@ -36,7 +39,7 @@ use crate::{
     settings::{Flags, StoryFlags},
     stage_trace::{self, StageLine, StageTrace},
     tokenizer::TokenizerArguments,
-    vault::SceneArguments,
+    vault::{SceneArguments, SelectorArguments},
 };
 
 /// Weave lore into a chat and print the prompt.
@@ -97,6 +100,9 @@ pub(crate) struct Weave {
 
     #[command(flatten)]
     scene: SceneArguments,
+
+    #[command(flatten)]
+    selector: SelectorArguments,
 
     #[command(flatten)]
     tokenizer: TokenizerArguments,
@@ -171,6 +177,15 @@ impl Weave {
         let known = || card.as_ref()?.greeting(&prompt, &input.turn(&path, &transcript).macros());
         input.greeting = self.greeting.or_else(known);
         let turn = input.turn(&path, &transcript);
+        let chooser = self.selector.chooser(settings)?;
+        input.selection = match &chooser {
+            Some(model) => {
+                let asking = (model.as_ref(), AskRules::from(&settings.vault.selector));
+                runtime()?.block_on(ask_once(&lore, (&turn, &state), counter.as_ref(), asking))
+            }
+            None => None,
+        };
+        let turn = input.turn(&path, &transcript);
         let woven = self.weave(&lore, (&turn, &state), counter.as_ref(), &prompt, card)?;
         if self.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&woven)?)?;
@@ -190,7 +205,7 @@ impl Weave {
         let mut stages = StageTrace::default();
         let mut woven =
             lore.weave_watched(turn, state, counter, |cache| stages = StageTrace::watch(cache));
-        let stages = if self.trace { stages.told() } else { Vec::new() };
+        let stages = if self.trace { stages.lines() } else { Vec::new() };
         let built = card.is_some() || !self.main.is_empty();
         let mut texts = card.map(|card| card.texts).unwrap_or_default();
         if !self.main.is_empty() {
@@ -311,7 +326,7 @@ pub(super) fn find_entry(library: &Library, name: &str) -> anyhow::Result<EntryI
     };
     let notes = library.vault().into_iter().flat_map(|vault| {
         let of_id = vault.find(&EntryId::from(name));
-        let notes = vault.titled(name).iter().copied().chain(of_id);
+        let notes = vault.named(name).iter().copied().chain(of_id);
         notes.map(|ix| vault.id(ix))
     });
     let found = entries().filter(is_named).map(|entry| &entry.id).chain(notes);

@@ -275,7 +275,7 @@ fn again<'a>(
     let mut stages = StageTrace::default();
     let watch = |cache: &mut TurnCache| stages = StageTrace::watch(cache);
     let again = Again::decide_watched(past, input, (library, rules), counter, watch)?;
-    Ok((Some((again, library)), stages.told()))
+    Ok((Some((again, library)), stages.lines()))
 }
 
 /// A prompt as lines, to be compared.

@@ -31,8 +31,22 @@ pub(crate) struct VaultPlace {
     pub(crate) name: Option<String>,
     pub(crate) folder: PathBuf,
     pub(crate) told: VaultTold,
+    /// What happens if it cannot be read when it is opened.
+    pub(crate) patience: Patience,
     /// Its own settings.
     pub(crate) overrides: Changes,
+}
+
+/// What happens if a vault cannot be read when it is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// Nothing is opened.
+    #[default]
+    MustBeThere,
+    /// One that does not answer is waited for. A wrong key or certificate is an error.
+    MayBeAway,
+    /// It is waited for, whatever is wrong.
+    MayWait,
 }
 
 /// Who told of a vault.
@@ -46,6 +60,8 @@ pub(crate) enum VaultTold {
         /// Where the key of its address comes from. It gets no other: that of the arguments is
         /// not for addresses that others name.
         key: Option<KeySource>,
+        /// The certificate of that address.
+        certificate: Option<String>,
         /// Whether it is being registered: then it must be there now, and is read anew.
         is_new: bool,
     },
@@ -55,7 +71,13 @@ impl VaultPlace {
     /// A vault without a name.
     pub(crate) fn unnamed(folder: &Path) -> Self {
         let (told, overrides) = (VaultTold::AtStart, Changes::default());
-        Self { name: None, folder: folder.to_owned(), told, overrides }
+        Self {
+            name: None,
+            folder: folder.to_owned(),
+            told,
+            patience: Patience::default(),
+            overrides,
+        }
     }
 
     /// Reads `NAME=DIR` or `DIR`; a folder whose own name has a `=` is a folder.
@@ -97,7 +119,7 @@ impl VaultArguments {
 
     /// One more.
     pub(crate) fn add(&mut self, name: Option<String>, folder: PathBuf, overrides: Changes) {
-        self.vaults.push(VaultPlace { name, folder, told: VaultTold::AtStart, overrides });
+        self.vaults.push(VaultPlace { name, overrides, ..VaultPlace::unnamed(&folder) });
     }
 
     /// Opens the vaults; `None` if there are none.

@@ -10,18 +10,20 @@ use std::{
 
 use anyhow::Context as _;
 use loreloom_core::{
-    dialects::vault::{Conflict, FieldDefinition, Note, NoteSource, join},
+    dialects::vault::{Conflict, FieldDefinition, Note, NoteNaming, NoteSource, join, tell_apart},
+    report::Warning,
     tokens::ByteEstimate,
     units::Tokens,
 };
-use loreloom_formats::vault::{NoteFile, NoteRead, NoteRules, read_fields, read_note};
+use loreloom_formats::vault::{NoteFile, NoteRead, NoteRules, read_fields, read_note, tags_of};
+use loreloom_llm::obsidian::ObsidianError;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use loreloom_settings::{Changes, override_note};
 
 use super::{
-    arguments::{VaultPlace, VaultSettings, VaultTold, own_reading},
-    rest::{Refreshing, RestAccess, RestVault, is_address},
+    arguments::{Patience, VaultPlace, VaultSettings, VaultTold, own_reading},
+    rest::{Freshness, Refreshing, RestAccess, RestVault, is_address},
 };
 use crate::vault_folder::{
     FolderLimits, Reading, VaultFolder, is_same,
@@ -91,6 +93,32 @@ impl SourceStates {
         }
     }
 
+    /// Whether a vault behind an address could not be read when it was tried last.
+    pub(super) fn have_failed(&self) -> bool {
+        let states = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        states.iter().any(|state| state.source.remote && !state.source.problems.is_empty())
+    }
+
+    /// The vaults behind an address whose notes are as they were read before: those that failed,
+    /// or all of them if reading is late.
+    pub(super) fn old(&self, is_late: bool) -> Vec<Warning> {
+        let old = self.list().into_iter().filter(|source| source.remote).filter_map(|source| {
+            let late = || is_late.then(|| "it did not answer in time".to_owned());
+            let reason = source.problems.first().cloned().or_else(late)?;
+            let seconds = source.age.map(|age| age.as_secs());
+            Some(Warning::OldNotes { vault: source.name, seconds, reason })
+        });
+        old.collect()
+    }
+
+    /// Keeps how many notes a vault has, and what to do if none of them is lore.
+    fn tell_notes(&self, at: usize, files: usize, advice: Option<String>) {
+        let mut states = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(state) = states.get_mut(at) {
+            (state.source.files, state.source.advice) = (files, advice);
+        }
+    }
+
     /// Keeps the result of reading a vault.
     fn tell(&self, at: usize, problems: Vec<String>, was_read: bool) {
         let mut states = self.0.write().unwrap_or_else(PoisonError::into_inner);
@@ -107,8 +135,8 @@ impl SourceStates {
 struct Source {
     name: String,
     place: Place,
-    /// Whether the server does without it while it is not there.
-    may_wait: bool,
+    /// What happens if it cannot be read when it is opened.
+    patience: Patience,
     /// The settings of this vault alone.
     overrides: Changes,
     read: BTreeMap<String, (Arc<str>, Option<Arc<Note>>)>,
@@ -130,8 +158,9 @@ impl Place {
             let url = place.to_string_lossy();
             return Ok(Self::Rest(match told {
                 VaultTold::AtStart => rest.open(&url)?,
-                VaultTold::Registered { key, is_new } => {
-                    rest.open_registered(&url, key.as_ref(), *is_new)?
+                VaultTold::Registered { key, certificate, is_new } => {
+                    let access = (key.as_ref(), certificate.as_deref());
+                    rest.open_registered(&url, access, *is_new)?
                 }
             }));
         }
@@ -192,9 +221,8 @@ impl Vaults {
         settings: VaultSettings,
     ) -> anyhow::Result<Self> {
         let mut sources: Vec<Source> = Vec::new();
-        for wanted @ VaultPlace { name, folder, told, overrides } in places {
-            let place = Place::open(wanted, rest)?;
-            let may_wait = matches!(told, VaultTold::Registered { is_new: false, .. });
+        for wanted @ VaultPlace { name, folder, patience, overrides, .. } in places {
+            let (place, patience) = (Place::open(wanted, rest)?, *patience);
             let name = match name {
                 Some(name) => name.clone(),
                 None if places.len() > 1 => place.name(folder),
@@ -205,7 +233,7 @@ impl Vaults {
                 "two vaults are called `{name}`: name them with `--vault NAME=DIR`"
             );
             let (overrides, read) = (overrides.clone(), BTreeMap::new());
-            sources.push(Source { name, place, may_wait, overrides, read });
+            sources.push(Source { name, place, patience, overrides, read });
         }
         let refreshing = settings.refreshing;
         let states = SourceStates::default();
@@ -232,11 +260,14 @@ impl Vaults {
             // The vault is usable, even if a problem cannot be printed.
             let _unwritten = writeln!(io::stderr(), "loreloom: {problem}");
         }
-        for source in self.sources.iter().filter(|source| source.notes().next().is_none()) {
-            if let Some(root) = source.place.root() {
-                let told = format!("loreloom: no notes were found in `{}`", root.display());
-                let _unwritten = writeln!(io::stderr(), "{told}");
-            }
+        for source in &self.sources {
+            let shown = source.shown();
+            let told = match source.advice(&self.settings.reading) {
+                Some(advice) => format!("no note of {shown} is used as lore: {advice}"),
+                None if source.read.is_empty() => format!("no notes were found in {shown}"),
+                None => continue,
+            };
+            let _unwritten = writeln!(io::stderr(), "loreloom: {told}");
         }
         self.contents()
     }
@@ -262,7 +293,7 @@ impl Vaults {
                         }
                         continue;
                     }
-                    None if source.may_wait => {
+                    None if source.waits_after(&error) => {
                         problems.push(format!("{error:#}"));
                         self.states.tell(at, vec![format!("{error:#}")], false);
                         continue;
@@ -284,6 +315,10 @@ impl Vaults {
                 changed = true;
             }
         }
+        for (at, source) in self.sources.iter().enumerate().filter(|_| changed) {
+            let advice = source.advice(&self.settings.reading);
+            self.states.tell_notes(at, source.read.len(), advice);
+        }
         Ok((changed, problems))
     }
 
@@ -296,7 +331,10 @@ impl Vaults {
 
     /// The notes as they were read last.
     fn contents(&self) -> anyhow::Result<Contents> {
-        let notes: Vec<Arc<Note>> = self.sources.iter().flat_map(Source::notes).collect();
+        let mut notes: Vec<Arc<Note>> = self.sources.iter().flat_map(Source::notes).collect();
+        if self.settings.using.rules.names == NoteNaming::Any {
+            tell_apart(&mut notes);
+        }
         anyhow::ensure!(u32::try_from(notes.len()).is_ok(), "too many notes: {}", notes.len());
         let notes = match self.settings.conflict {
             Conflict::All => notes,
@@ -322,7 +360,7 @@ impl Vaults {
             .filter_map(|source| Some(source.place.root()?.to_owned()))
             .collect();
         let is_remote = roots.len() < self.sources.len();
-        let refreshing = self.refreshing;
+        let (refreshing, states) = (self.refreshing, self.states());
         let vaults = Mutex::new(self);
         let take_up = Arc::new(move |touched: Vec<PathBuf>| {
             let mut vaults = vaults.lock().unwrap_or_else(PoisonError::into_inner);
@@ -343,7 +381,7 @@ impl Vaults {
             take_up(roots);
         }
         let read_again: Arc<dyn Fn() + Send + Sync> = Arc::new(move || take_up(Vec::new()));
-        let remote = is_remote.then_some((refreshing, read_again));
+        let remote = is_remote.then(|| (Freshness::new(refreshing, states), read_again));
         let ended = CancellationToken::new();
         Ok(Watching { _watches: watches, _ends: ended.clone().drop_guard(), ended, remote })
     }
@@ -365,12 +403,60 @@ pub(crate) struct Watching {
     /// Cancelled when the watch has ended.
     pub(crate) ended: CancellationToken,
     /// When vaults that cannot be watched are read again, and how.
-    pub(crate) remote: Option<(Refreshing, Arc<dyn Fn() + Send + Sync>)>,
+    pub(crate) remote: Option<(Freshness, Arc<dyn Fn() + Send + Sync>)>,
 }
 
 impl Source {
     fn notes(&self) -> impl Iterator<Item = Arc<Note>> {
         self.read.values().filter_map(|(_, note)| note.clone())
+    }
+
+    /// Whether it is waited for after this error.
+    fn waits_after(&self, error: &anyhow::Error) -> bool {
+        match self.patience {
+            Patience::MustBeThere => false,
+            Patience::MayBeAway => error.downcast_ref().is_some_and(ObsidianError::is_away),
+            Patience::MayWait => true,
+        }
+    }
+
+    /// Where it is, as people know it.
+    fn shown(&self) -> String {
+        match self.place.root() {
+            Some(root) => format!("`{}`", root.display()),
+            None if self.name.is_empty() => "the vault".to_owned(),
+            None => format!("the vault `{}`", self.name),
+        }
+    }
+
+    /// The setting that would make notes of it lore, if it has notes and none is.
+    fn advice(&self, rules: &NoteRules) -> Option<String> {
+        if self.read.is_empty() || self.notes().next().is_some() {
+            return None;
+        }
+        let mut tags: BTreeMap<String, usize> = BTreeMap::new();
+        for (text, _) in self.read.values() {
+            for tag in tags_of(text, rules) {
+                *tags.entry(tag).or_default() += 1;
+            }
+        }
+        let mut tags: Vec<(String, usize)> = tags.into_iter().collect();
+        tags.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+        let often: Vec<String> =
+            tags.iter().take(3).map(|(tag, count)| format!("`#{tag}` ({count})")).collect();
+        let by_tag = match tags.first() {
+            Some((tag, _)) => format!(
+                ", and `--vault-notes '#{tag}'` those with one tag (the most frequent are {})",
+                often.join(", ")
+            ),
+            None => String::new(),
+        };
+        let own = own_reading(rules, &self.overrides);
+        Some(format!(
+            "`vault.notes` is `{}`; `--vault-notes all` uses all {} notes{by_tag}",
+            own.admits,
+            self.read.len(),
+        ))
     }
 
     /// Takes over files; those with the text of before keep their note.

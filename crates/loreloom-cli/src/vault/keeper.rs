@@ -7,16 +7,19 @@ use std::{
 };
 
 use async_trait::async_trait;
-use loreloom_core::dialects::vault::{FieldDefinition, NoteSource};
+use loreloom_core::{
+    dialects::vault::{FieldDefinition, NoteSource},
+    report::Warning,
+};
 use loreloom_server::{App, OpenVault, RegisteredVault, VaultKeeper, VaultRefusal};
 use loreloom_settings::Changes;
 use tokio::{runtime::Handle, sync::Mutex};
 
 use super::{
     VaultSettings,
-    arguments::{VaultPlace, VaultTold},
+    arguments::{Patience, VaultPlace, VaultTold},
     contents::{Contents, SourceStates, Vaults, Watching},
-    rest::RestAccess,
+    rest::{Freshness, RestAccess, is_address},
 };
 
 /// Opens vaults for a server and keeps its lore in step with them.
@@ -28,6 +31,7 @@ pub(crate) struct Keeper {
     roots: Vec<PathBuf>,
     open: RwLock<Vec<OpenVault>>,
     states: RwLock<SourceStates>,
+    freshness: RwLock<Option<Freshness>>,
     work: Mutex<Work>,
 }
 
@@ -51,8 +55,15 @@ impl Keeper {
         if let [only] = named.as_mut_slice() {
             only.name.get_or_insert_default();
         }
+        // A server starts while Obsidian does not run, and takes its notes up when it does.
+        for place in &mut named {
+            if is_address(&place.folder) {
+                place.patience = Patience::MayBeAway;
+            }
+        }
         let (open, states, work) = (RwLock::default(), RwLock::default(), Mutex::default());
-        Self { named, rest, settings, roots, open, states, work }
+        let freshness = RwLock::default();
+        Self { named, rest, settings, roots, open, states, freshness, work }
     }
 
     /// Opens the vaults that were named at start, and those that are registered.
@@ -100,15 +111,18 @@ impl Keeper {
             if open.is_empty() { None } else { Some(tokio::task::spawn_blocking(opening).await??) };
         // First: the old watch would restore what it knows.
         close(work.watching.take()).await;
-        let mut states = SourceStates::default();
+        let (mut states, mut freshness) = (SourceStates::default(), None);
         if let Some((vaults, contents)) = opened {
             states = vaults.states();
-            work.watching = Some(follow(&app, vaults, contents).await?);
+            let watching = follow(&app, vaults, contents).await?;
+            freshness = watching.remote.as_ref().map(|(freshness, _)| freshness.clone());
+            work.watching = Some(watching);
         } else {
             app.lore.set_vaults(Vec::new(), FieldDefinition::built_in()).await?;
         }
         work.registered = registered;
         *self.states.write().unwrap_or_else(PoisonError::into_inner) = states;
+        *self.freshness.write().unwrap_or_else(PoisonError::into_inner) = freshness;
         *self.open.write().unwrap_or_else(PoisonError::into_inner) = open;
         Ok(())
     }
@@ -126,21 +140,23 @@ impl Keeper {
             open.push(OpenVault { name, place: shown, registered: false });
             places.push(place.clone());
         }
-        for RegisteredVault { name, place, key, .. } in registered {
+        for RegisteredVault { name, place, key, certificate, notes, .. } in registered {
             let is_taken = open.iter().any(|other| other.name == *name);
-            let is_new = new == Some(name.as_str());
+            let (is_new, registered_name) = (new == Some(name.as_str()), name.clone());
             // A new one reports why.
             let has_key = is_new || key.as_ref().is_none_or(RestAccess::can_read);
             if is_taken || readable(place).is_err() || !has_key {
                 tracing::warn!(vault = %name, "a registered vault cannot be read, or its name is taken");
                 continue;
             }
-            let told = VaultTold::Registered { key: key.clone(), is_new };
-            let folder = PathBuf::from(place);
-            let overrides = Changes::default();
-            places.push(VaultPlace { name: Some(name.clone()), folder, told, overrides });
-            let (name, place) = (name.clone(), place.clone());
-            open.push(OpenVault { name, place, registered: true });
+            let (key, certificate) = (key.clone(), certificate.clone());
+            let told = VaultTold::Registered { key, certificate, is_new };
+            let (folder, overrides) = (PathBuf::from(place), own_settings(notes.as_deref()));
+            let patience = if is_new { Patience::MustBeThere } else { Patience::MayWait };
+            let name = Some(name.clone());
+            places.push(VaultPlace { name, folder, told, patience, overrides });
+            let open_as = registered_name;
+            open.push(OpenVault { name: open_as, place: place.clone(), registered: true });
         }
         (places, open)
     }
@@ -161,6 +177,17 @@ impl Keeper {
         }
         Err(format!("{error:#}"))
     }
+}
+
+/// The settings of a vault that says itself which of its notes are lore.
+fn own_settings(notes: Option<&str>) -> Changes {
+    let mut changes = Changes::default();
+    if let Some(notes) = notes
+        && let Err(error) = changes.set("vault.notes", notes.into())
+    {
+        tracing::warn!("a registered vault is read by the settings of all vaults: {error}");
+    }
+    changes
 }
 
 /// Whether a place can be a vault now, as far as that can be seen without asking anybody.
@@ -214,6 +241,17 @@ impl VaultKeeper for Keeper {
         registered.push(vault);
         registered.sort_by(|a, b| a.name.cmp(&b.name));
         self.take_up_or_stay(&mut work, registered, Some(&name)).await.map_err(unusable)
+    }
+
+    async fn begin_turn(&self, turn: u64, begin: &(dyn Fn() + Send + Sync)) -> Vec<Warning> {
+        let freshness = self.freshness.read().unwrap_or_else(PoisonError::into_inner).clone();
+        match freshness {
+            Some(freshness) => freshness.begin_turn(turn, begin).await,
+            None => {
+                begin();
+                Vec::new()
+            }
+        }
     }
 
     fn sources(&self) -> Vec<NoteSource> {
@@ -281,7 +319,7 @@ async fn follow(
     Contents { notes, fields }: Contents,
 ) -> anyhow::Result<Watching> {
     app.lore.set_vaults(notes, fields).await?;
-    let (following, states) = (app.clone(), vaults.states());
+    let following = app.clone();
     let (app, runtime) = (app.clone(), Handle::current());
     let changed = move |Contents { notes, fields }| {
         let count = notes.len();
@@ -291,7 +329,7 @@ async fn follow(
         }
     };
     let watching = tokio::task::spawn_blocking(move || vaults.watch(changed)).await??;
-    if let Some((refreshing, read_again)) = watching.remote.clone() {
+    if let Some((freshness, read_again)) = watching.remote.clone() {
         let (turns, stopping) = (following.lore.turns(), following.stopping.clone());
         // Another watch may read the vault again after this one has ended.
         let ended = watching.ended.clone();
@@ -299,7 +337,7 @@ async fn follow(
             tokio::select! {
                 () = stopping.cancelled() => {}
                 () = ended.cancelled() => {}
-                () = refreshing.keep_up(turns, &states, read_again) => {}
+                () = freshness.keep_up(turns, read_again) => {}
             }
         });
     }

@@ -3,12 +3,13 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use anyhow::Context as _;
 use clap::Args;
+use loreloom_core::report::Warning;
 use loreloom_llm::{
     connection::Address,
     obsidian::{Obsidian, ObsidianError},
@@ -71,11 +72,13 @@ pub(crate) struct Refreshing {
     every: Option<u64>,
     /// Every so often.
     poll: Option<Duration>,
+    /// How long a turn waits for it.
+    wait: Duration,
 }
 
 impl Default for Refreshing {
     fn default() -> Self {
-        Self { ttl: Some(Duration::from_mins(5)), every: None, poll: None }
+        Self::of(&RefreshSection::default())
     }
 }
 
@@ -84,10 +87,12 @@ impl Refreshing {
     pub(super) fn of(section: &RefreshSection) -> Self {
         let ttl = Duration::from_secs(section.ttl_seconds);
         let poll = section.poll_seconds.map(Duration::from_secs);
+        let never =
+            Self { ttl: None, every: None, poll, wait: Duration::from_millis(section.wait_ms) };
         match section.when {
-            RefreshWhen::Ttl => Self { ttl: Some(ttl), every: None, poll },
-            RefreshWhen::Turns => Self { ttl: None, every: Some(section.turns), poll },
-            RefreshWhen::Manual => Self { ttl: None, every: None, poll },
+            RefreshWhen::Ttl => Self { ttl: Some(ttl), ..never },
+            RefreshWhen::Turns => Self { every: Some(section.turns), ..never },
+            RefreshWhen::Manual => never,
         }
     }
 }
@@ -101,22 +106,24 @@ impl RestAccess {
             }
             None => None,
         };
-        self.open_with(url, key.map(|key| Secret::new(&key)).as_ref())
+        let certificate = self.vault_certificate.as_deref().map(files::read).transpose()?;
+        self.open_with(url, key.map(|key| Secret::new(&key)).as_ref(), certificate)
     }
 
-    /// Opens a vault that somebody registered, with the key of the source that they named. What
-    /// another key has read is not for one that is new.
+    /// Opens a vault that somebody registered, with the key of the source that they named and the
+    /// certificate that they gave. What another key has read is not for one that is new.
     pub(super) fn open_registered(
         &self,
         url: &str,
-        key: Option<&KeySource>,
+        (key, certificate): (Option<&KeySource>, Option<&str>),
         is_new: bool,
     ) -> anyhow::Result<RestVault> {
         let key = key.map(|source| config::read_key(source, Path::new(""))).transpose()?;
         if is_new {
             self.remembered.forget(url);
         }
-        self.open_with(url, key.as_ref())
+        let certificate = certificate.map(str::as_bytes).map(<[u8]>::to_vec);
+        self.open_with(url, key.as_ref(), certificate)
     }
 
     /// Whether a key is where it is said to be.
@@ -124,9 +131,13 @@ impl RestAccess {
         config::read_key(source, Path::new("")).is_ok()
     }
 
-    fn open_with(&self, url: &str, key: Option<&Secret>) -> anyhow::Result<RestVault> {
+    fn open_with(
+        &self,
+        url: &str,
+        key: Option<&Secret>,
+        certificate: Option<Vec<u8>>,
+    ) -> anyhow::Result<RestVault> {
         let has_key = key.is_some();
-        let certificate = self.vault_certificate.as_deref().map(files::read).transpose()?;
         let vault = Obsidian::new(Address::parse(url)?, key, certificate.as_deref())?;
         let known = self.remembered.of(url);
         let is_known = known.is_some();
@@ -141,38 +152,96 @@ impl Refreshing {
     fn is_due(self, age: Duration, turns: u64) -> bool {
         self.ttl.is_some_and(|ttl| age >= ttl) || self.every.is_some_and(|every| turns >= every)
     }
+}
 
-    /// Reads again when it is due, for as long as there are turns. A turn never waits: it is
-    /// decided with what is there, and the next one sees what is new.
+/// How soon a vault that did not answer is asked again. Turns do not wait for it until then.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// When vaults were read last, and whoever waits for the next time.
+#[derive(Clone, Debug)]
+pub(crate) struct Freshness {
+    refreshing: Refreshing,
+    states: SourceStates,
+    last: Arc<Mutex<LastRead>>,
+    /// Counts the reads that ended.
+    done: watch::Sender<u64>,
+}
+
+#[derive(Debug)]
+struct LastRead {
+    at: Instant,
+    /// How many turns there were by then.
+    turns: u64,
+}
+
+impl Freshness {
+    /// Vaults that were read just now, as far as that was possible.
+    pub(super) fn new(refreshing: Refreshing, states: SourceStates) -> Self {
+        let last = Arc::new(Mutex::new(LastRead { at: Instant::now(), turns: 0 }));
+        Self { refreshing, states, last, done: watch::Sender::new(0) }
+    }
+
+    fn last(&self) -> MutexGuard<'_, LastRead> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a turn that is the one of this number reads again.
+    fn is_due(&self, turn: u64) -> bool {
+        let (age, turns) = {
+            let last = self.last();
+            (last.at.elapsed(), turn.saturating_sub(last.turns))
+        };
+        if self.states.have_failed() { age >= RETRY } else { self.refreshing.is_due(age, turns) }
+    }
+
+    /// Begins the turn of this number with `begin`. If it finds the notes old, it waits a little
+    /// until they are read, and warns of what it goes on with.
+    pub(super) async fn begin_turn(
+        &self,
+        turn: u64,
+        begin: &(dyn Fn() + Send + Sync),
+    ) -> Vec<Warning> {
+        let mut done = self.done.subscribe();
+        let is_due = self.is_due(turn);
+        begin();
+        let is_late = is_due && {
+            let wait = self.refreshing.wait;
+            wait.is_zero() || tokio::time::timeout(wait, done.changed()).await.is_err()
+        };
+        self.states.old(is_late)
+    }
+
+    /// Reads again when it is due, for as long as there are turns.
     pub(crate) async fn keep_up(
         self,
         mut turns: watch::Receiver<u64>,
-        states: &SourceStates,
         read_again: Arc<dyn Fn() + Send + Sync>,
     ) {
         let mut hang_up = HangUp::listen();
-        let (mut read, mut then) = (Instant::now(), *turns.borrow_and_update());
+        self.last().turns = *turns.borrow_and_update();
         // Begun once: turns that come more often must not put it off.
-        let mut poll = Poll::every(self.poll);
+        let mut poll = Poll::every(self.refreshing.poll);
         loop {
             tokio::select! {
                 told = turns.changed() => {
                     if told.is_err() {
                         return;
                     }
-                    states.tell_turn();
+                    self.states.tell_turn();
                     let now = *turns.borrow_and_update();
-                    if !self.is_due(read.elapsed(), now.saturating_sub(then)) {
+                    if !self.is_due(now) {
                         continue;
                     }
                 }
+                () = tokio::time::sleep(RETRY), if self.states.have_failed() => {}
                 () = poll.due() => {}
                 () = hang_up.heard() => {}
             }
             let again = Arc::clone(&read_again);
             // A panic while reading was reported where it happened.
             let _panicked = tokio::task::spawn_blocking(move || again()).await;
-            (read, then) = (Instant::now(), *turns.borrow());
+            *self.last() = LastRead { at: Instant::now(), turns: *turns.borrow() };
+            self.done.send_modify(|reads| *reads += 1);
         }
     }
 }
@@ -339,11 +408,12 @@ mod tests {
     #[tokio::test]
     async fn a_vault_is_polled_however_often_there_are_turns() {
         let poll = Some(Duration::from_millis(500));
-        let refreshing = Refreshing { ttl: None, every: None, poll };
+        let wait = Duration::from_secs(2);
+        let refreshing = Refreshing { ttl: None, every: None, poll, wait };
         let (turn, turns) = watch::channel(0);
         let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
         let read_again: Arc<dyn Fn() + Send + Sync> = Arc::new(move || tell.send(()).unwrap());
-        let states = SourceStates::default();
+        let freshness = Freshness::new(refreshing, SourceStates::default());
         // Far more turns than one poll takes, and none of them asks for a read.
         let telling = async {
             for number in 1..2000 {
@@ -353,7 +423,7 @@ mod tests {
         };
         tokio::select! {
             read = told.recv() => assert_eq!(read, Some(())),
-            () = refreshing.keep_up(turns, &states, read_again) => panic!("it ended"),
+            () = freshness.keep_up(turns, read_again) => panic!("it ended"),
             () = telling => panic!("it was never polled"),
         }
     }
@@ -361,13 +431,13 @@ mod tests {
     #[test]
     fn deeplores_settings_say_when_a_vault_is_read_again() {
         let seconds = |seconds| Some(Duration::from_secs(seconds));
-        let none = Refreshing { ttl: None, every: None, poll: None };
+        let none = Refreshing { ttl: None, ..Refreshing::default() };
         for (file, expected) in [
             (json!({"scanDepth": 4}), Refreshing::default()),
             (json!({"cacheTTL": 0}), Refreshing { ttl: seconds(0), ..none }),
             (
                 json!({"cacheTTL": 1e9, "syncPollingInterval": 60}),
-                Refreshing { ttl: seconds(86_400), poll: seconds(60), every: None },
+                Refreshing { ttl: seconds(86_400), poll: seconds(60), ..none },
             ),
             (json!({"indexRebuildTrigger": "manual", "cacheTTL": 5}), none),
             (json!({"indexRebuildTrigger": "generation"}), Refreshing { every: Some(10), ..none }),

@@ -46,7 +46,7 @@ pub(crate) fn watch(
     let (sender, events) = mpsc::channel();
     let hidden_below = root.to_owned();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
-        let paths = told(event, &hidden_below);
+        let paths = changed_paths(event, &hidden_below);
         // The receiver is gone only when the watch is being dropped.
         let _unwatched = sender.send(paths);
     })
@@ -65,7 +65,7 @@ pub(crate) fn watch(
 
 /// The files that are to be looked at. Where events were lost, something changed and nobody
 /// knows what: the whole folder.
-fn told(event: notify::Result<Event>, root: &Path) -> Vec<PathBuf> {
+fn changed_paths(event: notify::Result<Event>, root: &Path) -> Vec<PathBuf> {
     match event {
         Ok(event) if !event.need_rescan() => changed(&event, root),
         Ok(_) | Err(_) => vec![root.to_owned()],
@@ -128,13 +128,16 @@ mod tests {
         let root = Path::new("vault");
         let lost = Event::new(notify::EventKind::Other).set_flag(notify::event::Flag::Rescan);
         for event in [Ok(lost), Err(notify::Error::generic("overflow"))] {
-            assert_eq!(told(event, root), [root]);
+            assert_eq!(changed_paths(event, root), [root]);
         }
         let seen = notify::EventKind::Access(notify::event::AccessKind::Read);
-        assert_eq!(told(Ok(Event::new(seen).add_path(root.join("A.md"))), root), [root; 0]);
+        assert_eq!(
+            changed_paths(Ok(Event::new(seen).add_path(root.join("A.md"))), root),
+            [root; 0]
+        );
         let made = notify::EventKind::Create(notify::event::CreateKind::File);
         let event = Event::new(made).add_path(root.join("A.md")).add_path(root.join(".git/x"));
-        assert_eq!(told(Ok(event), root), [root.join("A.md")]);
+        assert_eq!(changed_paths(Ok(event), root), [root.join("A.md")]);
     }
 
     #[test]
@@ -142,16 +145,19 @@ mod tests {
         let vault = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(vault.path()).unwrap();
         fs::create_dir(root.join(".obsidian")).unwrap();
-        let (sender, told) = mpsc::channel();
+        let (sender, changed_paths) = mpsc::channel();
         let watch = watch(&root, Duration::from_millis(20), move |paths| {
             sender.send(paths).unwrap();
         })
         .unwrap();
         fs::write(root.join(".obsidian/workspace.json"), "{}").unwrap();
         fs::write(root.join("Note.md"), "text").unwrap();
-        let paths = told.recv_timeout(Duration::from_secs(30)).unwrap();
+        let paths = changed_paths.recv_timeout(Duration::from_secs(30)).unwrap();
         assert_eq!(paths, [root.join("Note.md")]);
         drop(watch);
-        assert_eq!(told.recv_timeout(Duration::from_secs(30)), Err(RecvTimeoutError::Disconnected));
+        assert_eq!(
+            changed_paths.recv_timeout(Duration::from_secs(30)),
+            Err(RecvTimeoutError::Disconnected)
+        );
     }
 }

@@ -16,7 +16,10 @@ use crate::run::{printed, refused, run, write};
 
 /// Three turns of one chat in `stories.sqlite`.
 async fn told(home: &Path) {
-    let store = SqliteStore::open(home.join("stories.sqlite")).unwrap();
+    tell_to(&SqliteStore::open(home.join("stories.sqlite")).unwrap()).await;
+}
+
+async fn tell_to(store: &SqliteStore) {
     let (tenant, chat) = (TenantId::local(), ChatId::from("story"));
     store.open_chat(&tenant, &chat, "Story", Timestamp(0)).await.unwrap();
     let mut path = StoryPath::new(chat);
@@ -113,4 +116,63 @@ async fn the_doctor_calls_files_what_they_are_and_repairs_into_a_new_one() {
         error.contains("the database `postgres://nobody@127.0.0.1:1/none` cannot be reached"),
         "{error}"
     );
+}
+
+/// What a killed server leaves: the stories of `told` in a log, with a frame in the middle
+/// damaged.
+async fn damaged_log(home: &Path) {
+    drop(SqliteStore::open(home.join("live.sqlite")).unwrap());
+    // An open reader keeps the log from being moved into the database.
+    let reader = rusqlite::Connection::open(home.join("live.sqlite")).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM chats").unwrap();
+    let store = SqliteStore::open(home.join("live.sqlite")).unwrap();
+    tell_to(&store).await;
+    let mut log = bytes(&home.join("live.sqlite-wal"));
+    let middle = 32 + 4120 * (log.len() / 4120 / 2) + 500;
+    log[middle] ^= 0xFF;
+    for (end, content) in [("", bytes(&home.join("live.sqlite"))), ("-wal", log)] {
+        let mut copy = File::create(home.join(format!("stories.sqlite{end}"))).unwrap();
+        std::io::Write::write_all(&mut copy, &content).unwrap();
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test compares the files it made")]
+fn bytes(file: &Path) -> Vec<u8> {
+    std::fs::read(file).unwrap()
+}
+
+#[tokio::test]
+async fn a_store_with_a_damaged_log_is_opened_by_no_command_and_can_be_repaired() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    damaged_log(home).await;
+    let files = ["stories.sqlite", "stories.sqlite-wal"].map(|name| home.join(name));
+    let before = files.each_ref().map(|file| bytes(file));
+    for command in [
+        &["serve", "--port", "0"][..],
+        &["chats"],
+        &["tree", "story"],
+        &["why", "--chat", "story", "--at", "1"],
+        &["export", "story"],
+        &["backup", "copy.sqlite"],
+        &["undo", "story"],
+        &["vacuum"],
+        &["jobs"],
+        &["retain"],
+    ] {
+        let error = refused(home, &over(command));
+        assert!(error.contains("the write-ahead log `"), "{command:?}: {error}");
+        assert!(error.contains("`loreloom doctor --repair NEW.sqlite`"), "{command:?}: {error}");
+    }
+    let doctor = run(home, &over(&["doctor"]));
+    let said = String::from_utf8(doctor.stdout).unwrap();
+    assert!(!doctor.status.success());
+    assert!(said.starts_with("the write-ahead log: its frame "), "{said}");
+    assert!(said.contains("a repair would save 1 chat with "), "{said}");
+    let repaired = printed(home, &over(&["doctor", "--repair", "new.sqlite"]));
+    assert!(repaired.ends_with("the damaged file is as it was\n"), "{repaired}");
+    assert_eq!(files.each_ref().map(|file| bytes(file)), before);
+    let health = printed(home, &["chats", "--json", "--store", "new.sqlite"]);
+    let chats: Value = serde_json::from_str(&health).unwrap();
+    assert_eq!(chats.as_array().unwrap().len(), 1, "{chats}");
 }

@@ -381,3 +381,73 @@ fn is_timeline(home: &Path) -> bool {
     assert_eq!(json["turns"][2]["off"][0]["title"], "Bell", "{json}");
     lines == ["1    1 in  +Bell", "3    1 in  =", "5    0 in  -Bell"]
 }
+
+/// The warnings of the newest turn, by code.
+async fn warned(server: &Server, text: &str) -> Vec<String> {
+    let reply = server.say(&[user(text)]).await;
+    let last = server.stored(&reply).await;
+    let warnings = last["record"]["report"]["warnings"].as_array().unwrap().iter();
+    warnings.map(|one| one["code"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_server_starts_while_obsidian_is_away_and_takes_it_up_later() {
+    let home = home();
+    let key = home.path().to_str().unwrap();
+    let obsidian = ObsidianServer::start(key).unwrap();
+    obsidian.put("Gate.md", "---\ntags: lorebook\nkeys: gate\n---\nThe gate is bone.\n");
+    obsidian.fail_with(Some(503));
+    let url = obsidian.base_url();
+    let arguments = ["--vault", url.as_str(), "--vault-key-env", "HOME", "--no-memory"];
+    let server = Server::with(home.path(), &arguments);
+    assert_eq!(warned(&server, "The gate?").await, ["old_notes"]);
+    obsidian.fail_with(None);
+    let mut found = String::new();
+    for at in 0..400 {
+        found = woven(&server, &[user(&format!("The gate, {at}."))]).await;
+        if found.contains("bone") {
+            break;
+        }
+    }
+    assert!(found.contains("bone"), "{found}");
+    assert_eq!(warned(&server, "A gate!").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn the_turn_that_finds_notes_old_reads_them_first() {
+    let home = home();
+    let key = home.path().to_str().unwrap();
+    let obsidian = ObsidianServer::start(key).unwrap();
+    let gate = |what: &str| format!("---\ntags: lorebook\nkeys: gate\n---\nThe gate is {what}.\n");
+    obsidian.put("Gate.md", &gate("bone"));
+    let url = obsidian.base_url();
+    let arguments = ["--vault", url.as_str(), "--vault-key-env", "HOME", "--no-memory"];
+    let fresh = ["--set", "vault.refresh.ttl_seconds=0", "--set", "vault.refresh.wait_ms=60000"];
+    let server = Server::with(home.path(), &[&arguments[..], &fresh].concat());
+    for what in ["iron", "glass", "gold"] {
+        obsidian.put("Gate.md", &gate(what));
+        let found = woven(&server, &[user(&format!("The gate of {what}."))]).await;
+        assert!(found.contains(what), "{found}");
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_comes_with_a_registration() {
+    let home = home();
+    let folder = home.path().canonicalize().unwrap();
+    write(home.path(), "obsidian.key", "k\n");
+    let key = format!("file:{}", folder.join("obsidian.key").display());
+    let obsidian = ObsidianServer::start_encrypted("k").unwrap();
+    obsidian.put("Gate.md", "---\ntags: lorebook\nkeys: gate\n---\nThe gate is bone.\n");
+    let server = Server::with(home.path(), &["--no-memory"]);
+    let mut new = json!({"name": "far", "url": obsidian.base_url(), "key": key});
+    let (status, refused) = server.api("POST", "/vaults", &new).await;
+    assert!(
+        status == 422 && refused["detail"].as_str().unwrap().contains("not trusted"),
+        "{refused}"
+    );
+    new["certificate"] = obsidian.certificate().unwrap().into();
+    let (status, wrote) = server.api("POST", "/vaults", &new).await;
+    assert_eq!(status, 201, "{wrote}");
+    assert!(woven(&server, &[user("The gate.")]).await.contains("bone"));
+}

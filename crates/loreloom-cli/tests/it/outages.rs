@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use loreloom_testkit::{
-    outage::{self, Outage, OutageTally},
+    outage::{self, Outage, OutageTally, SmallDisk},
     postgres::Cluster,
 };
 
@@ -32,6 +32,15 @@ fn what_a_full_disk_does_not_take_is_stored_later_and_survives_a_stop() {
 #[test]
 fn what_no_file_takes_waits_in_memory() {
     assert_eq!(outages(Outage::FullDisk(1)), KEPT);
+}
+
+#[test]
+fn what_a_full_file_system_does_not_take_is_stored_later_and_survives_a_stop() {
+    let Some(disk) = SmallDisk::mount().unwrap() else { return };
+    let tally = outages(Outage::SmallDisk(&disk));
+    // The reserve that the server gives back may take a turn before the disk is full again.
+    assert!(tally.said > 0, "{tally}");
+    assert_eq!(OutageTally { said: KEPT.said, ..tally }, KEPT);
 }
 
 #[test]

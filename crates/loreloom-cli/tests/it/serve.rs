@@ -167,7 +167,7 @@ async fn whoever_starts_a_server_is_told_what_it_does_and_why_a_model_does_not_a
     for line in [
         format!("front ends: set their API address to {url}/v1\n"),
         "stories:    data/stories.sqlite\n".to_owned(),
-        "lore:       1 book, 1 vault\n".to_owned(),
+        "lore:       1 book, 1 vault with 1 note\n".to_owned(),
     ] {
         assert!(log.contains(&line), "{log}");
     }

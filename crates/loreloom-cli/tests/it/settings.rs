@@ -82,7 +82,7 @@ fn what_show_prints_is_a_configuration_of_the_same_meaning() {
 fn a_setting_is_explained_by_our_name_or_another_programs() {
     let home = TempDir::new().unwrap();
     let home = home.path();
-    let expected = "vault.strip_duplicates\n  Notes that were in not long ago are left out.\n\n  \
+    let expected = "vault.strip_duplicates\n  Notes that were in not long ago are left out. On in `deeplore-2.x`; off here, because what was sent before is not in the next prompt.\n\n  \
         value    false (default)\n  default  false\n  profile  deeplore-2.x: true\n  profile  \
         deeplore-2.0: true\n  must be  `true` or `false`\n  called   stripDuplicateInjections in \
         DeepLore\n  file     strip_duplicates = false under [vault]\n  flag     --set \

@@ -1,6 +1,14 @@
-//! Two servers that keep their stories in one database.
+//! Several servers that keep their stories in one database.
 
-use loreloom_testkit::postgres::Cluster;
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use loreloom_testkit::{
+    fleet::{self, FleetTally},
+    postgres::Cluster,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -60,4 +68,81 @@ async fn two_servers_on_one_postgres_lose_no_turn_of_a_chat_that_both_tell() {
     let Some(cluster) = Cluster::start().unwrap() else { return };
     let home = TempDir::new().unwrap();
     two_servers(&home, &["--store", &cluster.url()]).await;
+}
+
+/// Tells four unnamed stories to servers in turn. Each has swipes, an edit, requests that several
+/// servers get at once, and a server that is killed.
+async fn each_story_is_one_chat(cluster: Option<&Cluster>, servers: usize) {
+    let program = Path::new(env!("CARGO_BIN_EXE_loreloom"));
+    let tally = fleet::run(program, cluster, servers, 4).await.unwrap();
+    let acknowledged = 4 * (servers as u64 + 11);
+    let kept = FleetTally { stories: 4, killed: 4, acknowledged, ..FleetTally::default() };
+    assert_eq!(tally, kept);
+}
+
+#[tokio::test]
+async fn two_servers_on_one_file_tell_unnamed_stories_as_one() {
+    each_story_is_one_chat(None, 2).await;
+}
+
+#[tokio::test]
+async fn three_servers_on_one_file_tell_unnamed_stories_as_one() {
+    each_story_is_one_chat(None, 3).await;
+}
+
+#[tokio::test]
+async fn two_servers_on_one_postgres_tell_unnamed_stories_as_one() {
+    let Some(cluster) = Cluster::start().unwrap() else { return };
+    each_story_is_one_chat(Some(&cluster), 2).await;
+}
+
+#[tokio::test]
+async fn three_servers_on_one_postgres_tell_unnamed_stories_as_one() {
+    let Some(cluster) = Cluster::start().unwrap() else { return };
+    each_story_is_one_chat(Some(&cluster), 3).await;
+}
+
+/// The library that a server decides turns with.
+async fn library(server: &Server) -> Value {
+    server.api("GET", "/health", &Value::Null).await.1["library"].clone()
+}
+
+async fn a_book_is_live_at_all(place: &[&str]) {
+    // Fails only if another test was faster.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
+    let home = TempDir::new().unwrap();
+    let home = home.path();
+    write(home, "book.json", BOOK);
+    let server = || Server::keeping(home, place, &[]);
+    let servers = [server(), server(), server()];
+    let mut before = Vec::new();
+    for server in &servers {
+        before.push(library(server).await);
+    }
+    assert!(before.iter().all(|one| *one == before[0]), "{before:?}");
+    printed(home, &[&["books", "add", "book.json"], place].concat());
+    let added = Instant::now();
+    let mut now = Vec::new();
+    for server in &servers {
+        let mut found = library(server).await;
+        while found == before[0] {
+            // Far more than the half second between two looks, for machines with other work.
+            assert!(added.elapsed() < Duration::from_secs(20), "the book is not live");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            found = library(server).await;
+        }
+        now.push(found);
+    }
+    assert!(now.iter().all(|one| *one == now[0]), "{now:?}");
+}
+
+#[tokio::test]
+async fn a_book_that_is_added_is_live_at_every_server_of_a_file() {
+    a_book_is_live_at_all(&["--data", "data"]).await;
+}
+
+#[tokio::test]
+async fn a_book_that_is_added_is_live_at_every_server_of_a_postgres() {
+    let Some(cluster) = Cluster::start().unwrap() else { return };
+    a_book_is_live_at_all(&["--store", &cluster.url()]).await;
 }

@@ -2,11 +2,12 @@
 
 use std::{fs, path::Path, time::Duration};
 
+use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
-    run::{printed, refused, write},
+    run::{loreloom, printed, refused, write},
     serve::Server,
 };
 
@@ -331,4 +332,83 @@ async fn a_vault_is_registered_watched_kept_over_a_restart_and_taken_out() {
     let (status, wrote) = server.api("DELETE", "/vaults/other", &Value::Null).await;
     assert_eq!((status, wrote["item"]["items"].as_array().unwrap().len()), (200, 1));
     assert_eq!(server.api("DELETE", "/vaults/vault", &Value::Null).await.0, 404);
+}
+
+/// A vault of 300 notes without any tag of ours, in folders, every third with an alias.
+fn untagged(home: &Path) {
+    for at in 0..300 {
+        let folder = ["People", "Places", "Things"][at % 3];
+        let alias =
+            if at % 3 == 0 { format!("---\naliases: [Alias{at}]\n---\n") } else { String::new() };
+        let text = format!("{alias}Fact {at} stands here. See [[Note{}]].\n", (at + 1) % 300);
+        note(home, &format!("vault/{folder}/Note{at}.md"), &text);
+    }
+}
+
+#[test]
+fn a_vault_without_a_tag_of_ours_needs_one_setting_and_no_edit() {
+    let home = TempDir::new().unwrap();
+    untagged(home.path());
+    let chat = r#"[{"role":"user","content":"Who is alias33, and where is note101?"}]"#;
+    write(home.path(), "chat.json", chat);
+    let weave = ["weave", "--vault", "vault", "--chat", "chat.json"];
+    let output = loreloom(home.path(), &weave).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        told.contains("`vault.notes` is `tagged`; `--vault-notes all` uses all 300 notes"),
+        "{told}"
+    );
+    assert!(!String::from_utf8(output.stdout).unwrap().contains("Fact"));
+    for (notes, facts) in
+        [("all", [true, true]), ("People", [true, false]), ("-People", [false, true])]
+    {
+        let text = printed(home.path(), &[&weave[..], &["--vault-notes", notes]].concat());
+        let found = ["Fact 33 ", "Fact 101 "].map(|fact| text.contains(fact));
+        assert_eq!(found, facts, "{notes}: {text}");
+        assert_eq!(text.matches("Fact ").count(), facts.iter().filter(|one| **one).count());
+    }
+}
+
+#[test]
+fn a_model_that_is_to_select_is_asked_or_its_name_is_asked_for() {
+    let home = home();
+    let weave = ["weave", "--vault", "vault", "--chat", "chat.json", "--vault-mode", "two-stage"];
+    let told = refused(home.path(), &weave);
+    assert!(told.contains("`two-stage`") && told.contains("--selector-model NAME@URL"), "{told}");
+    let chosen = r#"{"selected":[{"title":"tower","confidence":"high","reason":"seen"}]}"#;
+    let script = Script::new().on("/v1/chat/completions", Reply::text(chosen));
+    let chooser = ModelServer::start(script).unwrap();
+    let model = format!("m@{}/v1", chooser.base_url());
+    let text = printed(home.path(), &[&weave[..], &["--selector-model", &model, "--why"]].concat());
+    assert!(text.contains("the selecting model chose 1 of 2 notes"), "{text}");
+    assert_eq!(
+        table(&text)[..2],
+        [
+            "Tower     woven          4  chosen by the selecting model (high): seen; in the chat at depth 4",
+            "The Bell  out            -  “bell” was found, but the selecting model did not choose it",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_registered_vault_says_which_of_its_notes_are_lore() {
+    let home = TempDir::new().unwrap();
+    note(home.path(), "plain/Gate.md", "The gate is bone. #place\n");
+    note(home.path(), "plain/Diary.md", "Today I slept.\n");
+    let folder = home.path().join("plain").canonicalize().unwrap();
+    let server = Server::with(home.path(), &["--no-memory"]);
+    for (name, notes, lore) in
+        [("tagged", Value::Null, 0), ("all", json!("all"), 2), ("place", json!("#place"), 1)]
+    {
+        let new = json!({"name": name, "folder": folder, "notes": notes});
+        let (status, wrote) = server.api("POST", "/vaults", &new).await;
+        assert_eq!(status, 201, "{wrote}");
+        let (_, vaults) = server.api("GET", "/vaults", &Value::Null).await;
+        let vault = &vaults["items"][0];
+        assert_eq!((&vault["notes"], &vault["files"]), (&json!(lore), &json!(2)), "{vaults}");
+        let advice = vault["advice"].as_str().unwrap_or_default();
+        assert_eq!(advice.contains("--vault-notes all"), lore == 0, "{vaults}");
+        let path = format!("/vaults/{name}");
+        assert_eq!(server.api("DELETE", &path, &Value::Null).await.0, 200);
+    }
 }

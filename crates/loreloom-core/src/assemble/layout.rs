@@ -61,12 +61,12 @@ pub struct PromptMark {
     /// Its role.
     pub role: Role,
     /// What it is.
-    pub stands: Stands,
+    pub kind: MarkKind,
 }
 
 /// What a piece of a prompt is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stands {
+pub enum MarkKind {
     /// Main prompt or card.
     Head,
     /// An example message, or the line that opens the examples.
@@ -93,13 +93,13 @@ impl Layout {
     pub fn of_messages(prompt: &[PromptMessage], strict: bool) -> Self {
         let leading = prompt.iter().take_while(|message| message.role == Role::System).count();
         let mark = |(at, message): (usize, &PromptMessage)| {
-            let stands = match message.role {
-                Role::System if at < leading => Stands::Head,
-                Role::System => Stands::Aside,
-                Role::User | Role::Assistant => Stands::Story,
-                Role::Tool => Stands::Tool,
+            let kind = match message.role {
+                Role::System if at < leading => MarkKind::Head,
+                Role::System => MarkKind::Aside,
+                Role::User | Role::Assistant => MarkKind::Story,
+                Role::Tool => MarkKind::Tool,
             };
-            PromptMark { message: at, range: None, role: message.role, stands }
+            PromptMark { message: at, range: None, role: message.role, kind }
         };
         let mut marks = prompt.iter().enumerate().map(mark);
         let head = marks.by_ref().take(leading).collect();
@@ -109,22 +109,22 @@ impl Layout {
 }
 
 const ROLES: [Role; 4] = [Role::System, Role::User, Role::Assistant, Role::Tool];
-const STANDS: [Stands; 7] = [
-    Stands::Head,
-    Stands::Example,
-    Stands::Start,
-    Stands::Story,
-    Stands::Note,
-    Stands::Aside,
-    Stands::Tool,
+const MARK_KINDS: [MarkKind; 7] = [
+    MarkKind::Head,
+    MarkKind::Example,
+    MarkKind::Start,
+    MarkKind::Story,
+    MarkKind::Note,
+    MarkKind::Aside,
+    MarkKind::Tool,
 ];
 
 /// A long window is stored with each turn: a mark is two small numbers, or four.
 impl From<PromptMark> for Vec<usize> {
     fn from(mark: PromptMark) -> Self {
         let role = ROLES.iter().position(|role| *role == mark.role).unwrap_or_default();
-        let stands = STANDS.iter().position(|stands| *stands == mark.stands).unwrap_or_default();
-        let mut numbers = vec![mark.message, stands * ROLES.len() + role];
+        let kind = MARK_KINDS.iter().position(|kind| *kind == mark.kind).unwrap_or_default();
+        let mut numbers = vec![mark.message, kind * ROLES.len() + role];
         numbers.extend(mark.range.into_iter().flat_map(|(start, end)| [start, end]));
         numbers
     }
@@ -139,8 +139,8 @@ impl TryFrom<Vec<usize>> for PromptMark {
             [message, code, start, end] if start <= end => (message, code, Some((start, end))),
             _ => return Err("a mark must be two numbers or four"),
         };
-        let stands = STANDS.get(code / ROLES.len()).ok_or("a mark must have a known kind")?;
-        Ok(Self { message, range, role: ROLES[code % ROLES.len()], stands: *stands })
+        let kind = MARK_KINDS.get(code / ROLES.len()).ok_or("a mark must have a known kind")?;
+        Ok(Self { message, range, role: ROLES[code % ROLES.len()], kind: *kind })
     }
 }
 
@@ -168,17 +168,17 @@ mod tests {
 
     #[test]
     fn a_layout_is_stored_in_few_bytes_and_read_back() {
-        let mark = |message, range, role, stands| PromptMark { message, range, role, stands };
+        let mark = |message, range, role, kind| PromptMark { message, range, role, kind };
         let layout = Layout {
             form: PromptForm::Alternating,
             continues: true,
             wrap: WrapFormat::Lb,
             slot: None,
             fixed: 1,
-            head: vec![mark(0, Some((3, 9)), Role::System, Stands::Example)],
+            head: vec![mark(0, Some((3, 9)), Role::System, MarkKind::Example)],
             chat: vec![
-                mark(1, None, Role::User, Stands::Story),
-                mark(2, None, Role::Tool, Stands::Tool),
+                mark(1, None, Role::User, MarkKind::Story),
+                mark(2, None, Role::Tool, MarkKind::Tool),
             ],
         };
         let stored = serde_json::to_string(&layout).unwrap();

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     join::{Joined, JoinedPiece},
-    layout::{Layout, PromptForm, PromptMark, Stands},
+    layout::{Layout, MarkKind, PromptForm, PromptMark},
     plan::{Insertion, Plan, PromptEdit},
     seams::{Marker, Seams},
     template::{PromptBlock, PromptTemplate, PromptTexts, build},

@@ -12,8 +12,8 @@ mod present;
 
 use self::{point::Point, present::Present};
 use super::{
-    Insertion, Joined, Layout, Plan, PromptEdit, PromptForm, PromptMark, Stands, inside::by_depth,
-    markers::FilledMarkers,
+    Insertion, Joined, Layout, MarkKind, Plan, PromptEdit, PromptForm, PromptMark,
+    inside::by_depth, markers::FilledMarkers,
 };
 use crate::{
     chat::Role,
@@ -146,9 +146,9 @@ impl Finder<'_> {
     /// A place before the chat: between two pieces of the head.
     fn head(&self, place: &Place) -> Point {
         let head = &self.layout.head;
-        let end = head.iter().rposition(|mark| mark.stands == Stands::Start);
+        let end = head.iter().rposition(|mark| mark.kind == MarkKind::Start);
         let end = end.unwrap_or(head.len());
-        let examples = head.iter().position(|mark| mark.stands == Stands::Example).unwrap_or(end);
+        let examples = head.iter().position(|mark| mark.kind == MarkKind::Example).unwrap_or(end);
         // With one piece the card is in it: lore before the card comes first.
         let alone = head.len() == 1;
         let at = match place {
@@ -194,7 +194,7 @@ impl Finder<'_> {
 
     /// The author's note, the one nearest to the end.
     fn note(&self) -> Option<&PromptMark> {
-        self.layout.chat.iter().rfind(|mark| mark.stands == Stands::Note)
+        self.layout.chat.iter().rfind(|mark| mark.kind == MarkKind::Note)
     }
 
     fn beside(&self, note: &PromptMark, top: bool) -> Point {
@@ -209,14 +209,14 @@ impl Finder<'_> {
     /// So many story messages from the end. Deeper than the chat is its beginning.
     fn at_depth(&self, depth: Depth, role: Role) -> Point {
         let chat = &self.layout.chat;
-        let told: Vec<usize> =
-            (0..chat.len()).filter(|at| chat[*at].stands == Stands::Story).collect();
+        let story: Vec<usize> =
+            (0..chat.len()).filter(|at| chat[*at].kind == MarkKind::Story).collect();
         let depth = (depth.0 as usize).max(usize::from(self.layout.continues));
-        let Some(last) = told.last() else { return self.head(&Place::AfterExamples) };
+        let Some(last) = story.last() else { return self.head(&Place::AfterExamples) };
         if depth == 0 {
             return self.after(*last, role);
         }
-        self.before(told[told.len().saturating_sub(depth)], role)
+        self.before(story[story.len().saturating_sub(depth)], role)
     }
 
     fn before(&self, at: usize, role: Role) -> Point {
@@ -235,7 +235,7 @@ impl Finder<'_> {
             return point::after_turn(text, mark, role);
         }
         if !self.is_glued() {
-            let results = chat[at + 1..].iter().take_while(|mark| mark.stands == Stands::Tool);
+            let results = chat[at + 1..].iter().take_while(|mark| mark.kind == MarkKind::Tool);
             return Point::Before(results.last().unwrap_or(mark).message + 1);
         }
         match mark.role {
@@ -251,7 +251,7 @@ impl Finder<'_> {
         if self.layout.form == PromptForm::Single || mark.role != Role::Assistant {
             return self.above(mark, "\n\n");
         }
-        let by_user = |mark: &&PromptMark| mark.role == Role::User && mark.stands != Stands::Tool;
+        let by_user = |mark: &&PromptMark| mark.role == Role::User && mark.kind != MarkKind::Tool;
         let earlier = chat[..at].iter().rfind(by_user);
         let later = chat[at + 1..].iter().find(by_user);
         match (earlier, later, self.layout.head.last()) {

@@ -4,9 +4,9 @@
 use super::{Assembled, Joined, Marker, Seams};
 use crate::{
     chat::{Role, Text},
-    place::Provenance,
+    place::{Place, Provenance},
     prompt::PromptMessage,
-    report::{Report, Span, Warning},
+    report::{Outcome, Report, Span, Stop, Verdict, Warning},
 };
 
 /// How a prompt is changed. Positions count the messages and bytes of the prompt as it was.
@@ -153,6 +153,22 @@ impl Plan {
 
     /// Writes down in a report where the texts ended up, and which were there already.
     pub fn tell(&self, report: &mut Report, spans: Vec<Span>) {
+        let has_text = |verdict: &Verdict| {
+            let is_its = |source: &Provenance| match source {
+                Provenance::Lore { entry, .. } => *entry == verdict.entry,
+                Provenance::AuthorsNote | Provenance::Memory(_) => false,
+            };
+            spans.iter().any(|span| is_its(&span.source)) || self.already.iter().any(is_its)
+        };
+        for verdict in &mut report.verdicts {
+            // An outlet or slot that the prompt has no marker for takes nothing.
+            if let Outcome::Activated { place: Some(place), .. } = &verdict.outcome
+                && let Place::Outlet(name) | Place::Slot(name) = place
+                && !has_text(verdict)
+            {
+                verdict.outcome = Outcome::Stopped(Stop::NoMarker { name: name.clone() });
+            }
+        }
         report.spans = spans;
         let already = self.already.iter();
         report

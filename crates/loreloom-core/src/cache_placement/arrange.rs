@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Laid, Ledger, LoreSources, PlanInput, Planned, StableSettings, fingerprint, plan};
 use crate::{
-    assemble::{Layout, Stands},
+    assemble::{Layout, MarkKind},
     chat::Path,
     engine::Decision,
     ids::{BookId, Digest, EntryId, MessageId},
@@ -74,11 +74,11 @@ impl Arrangement {
     /// The messages by which depth is counted in the prompt. Where the outline has fewer than
     /// the path, the oldest are not in it.
     fn window(&self, canvas: Canvas<'_>) -> Vec<MessageId> {
-        let shown = canvas.layout.chat.iter().filter(|mark| mark.stands == Stands::Story).count();
+        let shown = canvas.layout.chat.iter().filter(|mark| mark.kind == MarkKind::Story).count();
         let items = canvas.path.items();
-        let told = items.get(self.before..).unwrap_or_default();
-        let left_out = told.len().saturating_sub(shown);
-        told[left_out..].iter().map(|item| item.id).collect()
+        let after = items.get(self.before..).unwrap_or_default();
+        let left_out = after.len().saturating_sub(shown);
+        after[left_out..].iter().map(|item| item.id).collect()
     }
 }
 

@@ -41,7 +41,11 @@ impl LoreSources<'_> {
     fn is_wanted(&self, note: &Note) -> bool {
         let turn::VaultContext { folders, blocks, .. } = self.scene;
         let inside = folders.is_empty() || note.is_in_any(folders);
-        inside && !blocks.iter().any(|block| block.names(note))
+        let Some(vault) = self.library.vault() else { return inside };
+        let is_blocked = vault
+            .find(&note.id())
+            .is_some_and(|ix| blocks.iter().any(|block| vault.is_marked(ix, block)));
+        inside && !is_blocked
     }
 }
 

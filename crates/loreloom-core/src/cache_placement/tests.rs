@@ -37,7 +37,7 @@ fn note() -> Injection {
     Injection { source: Provenance::AuthorsNote, ..lore("", "Note.", Place::AtDepth(Depth(4))) }
 }
 
-/// A story that is told turn by turn: the user's message is the newest of each turn.
+/// A story that is played turn by turn: the user's message is the newest of each turn.
 struct Story {
     path: Path,
     ledger: Ledger,
@@ -197,8 +197,8 @@ fn a_rewritten_text_is_replaced_at_once_and_a_restless_one_moves_to_the_tail() {
     let zones: Vec<(Zone, usize)> = (1..=5)
         .map(|hour| {
             let (planned, prompt) = story.turn(&[at(hour)]);
-            let told = texts(&prompt).iter().filter(|text| text.starts_with("It is")).count();
-            assert_eq!(told, 1, "hour {hour}");
+            let count = texts(&prompt).iter().filter(|text| text.starts_with("It is")).count();
+            assert_eq!(count, 1, "hour {hour}");
             (planned.laid[0].zone, planned.evicted.len())
         })
         .collect();
@@ -263,9 +263,9 @@ fn a_text_does_not_outlive_what_its_source_says() {
     let (planned, prompt) = story.turn(&[]);
     let why: Vec<Eviction> = planned.evicted.iter().map(|one| one.why).collect();
     assert_eq!(why, [Eviction::Withdrawn; 2]);
-    let told: Vec<&str> =
+    let lines: Vec<&str> =
         texts(&prompt).into_iter().filter(|text| text.starts_with("All")).collect();
-    assert_eq!(told, ["All about c."]);
+    assert_eq!(lines, ["All about c."]);
     let memory = Injection {
         source: Provenance::Memory("smart_memory_long".to_owned()),
         ..lore("", "Mira is afraid.", Place::AfterMain)
@@ -473,14 +473,14 @@ fn offered(beat: &Beat, versions: &mut [u32; 16]) -> Vec<Injection> {
 
 /// A turn of a random story.
 #[derive(Debug, PartialEq)]
-struct Told {
+struct PlayedTurn {
     offered: Vec<Injection>,
     window: Vec<MessageId>,
     before: Ledger,
     planned: Planned,
 }
 
-fn told(beats: &[Beat], limit: u32) -> Vec<Told> {
+fn play(beats: &[Beat], limit: u32) -> Vec<PlayedTurn> {
     let mut story = Story::new();
     story.limit = Tokens(limit);
     story.settings.cut_ahead_percent = limit % 2 * 40;
@@ -491,7 +491,7 @@ fn told(beats: &[Beat], limit: u32) -> Vec<Told> {
         story.head = if beat.other_card { "other card" } else { "card" };
         let (window, before) = (story.window(), story.ledger.clone());
         let (planned, _) = story.turn(&offered);
-        turns.push(Told { offered, window, before, planned });
+        turns.push(PlayedTurn { offered, window, before, planned });
     }
     turns
 }
@@ -504,7 +504,7 @@ proptest! {
         beats in beats(),
         limit in 0_u32..600,
     ) {
-        for Told { offered, planned, .. } in told(&beats, limit) {
+        for PlayedTurn { offered, planned, .. } in play(&beats, limit) {
             let used: u32 = planned.laid.iter().map(|laid| laid.injection.tokens.0).sum();
             prop_assert!(used <= limit, "{} of {}", used, limit);
             let asked = planned.laid.iter().filter(|laid| !laid.lingers());
@@ -520,7 +520,7 @@ proptest! {
 
     #[test]
     fn a_text_that_stays_keeps_its_anchor_rank_and_bytes(beats in beats(), limit in 0_u32..600) {
-        for Told { window, before, planned, .. } in told(&beats, limit) {
+        for PlayedTurn { window, before, planned, .. } in play(&beats, limit) {
             let mut after = before.clone();
             after.apply(&planned.delta);
             for (id, slip) in &before.slips {
@@ -535,10 +535,10 @@ proptest! {
 
     #[test]
     fn a_replay_from_stored_deltas_gives_the_same_plans(beats in beats(), limit in 0_u32..600) {
-        let turns = told(&beats, limit);
-        prop_assert_eq!(&told(&beats, limit), &turns);
+        let turns = play(&beats, limit);
+        prop_assert_eq!(&play(&beats, limit), &turns);
         let mut folded = Ledger::default();
-        for Told { before, planned, .. } in turns {
+        for PlayedTurn { before, planned, .. } in turns {
             prop_assert_eq!(&folded, &before);
             let stored = serde_json::to_string(&planned.delta).unwrap();
             folded.apply(&serde_json::from_str(&stored).unwrap());

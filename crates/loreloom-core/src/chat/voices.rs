@@ -114,21 +114,21 @@ mod tests {
     use super::*;
     use crate::ids::ChatId;
 
-    fn told(role: Role, name: Option<&str>, text: &str) -> Message {
+    fn message(role: Role, name: Option<&str>, text: &str) -> Message {
         Message::new(role, name, text)
     }
 
     #[test]
     fn a_path_is_told_again_under_the_names_it_was_told_with() {
         let first = [
-            told(Role::User, Some("Mira"), "I wait."),
-            told(Role::Assistant, Some("Torvald"), "So do I."),
-            told(Role::User, Some("Mira"), "Mira: And now?"),
-            told(Role::Assistant, Some("Orla"), "Orla:Nothing."),
+            message(Role::User, Some("Mira"), "I wait."),
+            message(Role::Assistant, Some("Torvald"), "So do I."),
+            message(Role::User, Some("Mira"), "Mira: And now?"),
+            message(Role::Assistant, Some("Orla"), "Orla:Nothing."),
         ];
         let mut later = first.clone();
-        later[0] = told(Role::User, Some("Ana"), "Ana: I wait.");
-        later[2] = told(Role::User, Some("Ana"), "Ana: And now?");
+        later[0] = message(Role::User, Some("Ana"), "Ana: I wait.");
+        later[2] = message(Role::User, Some("Ana"), "Ana: And now?");
         later[3].hidden = true;
         later[1].name = None;
         let path = |messages: &[Message]| Path::of(ChatId::from("c"), messages.to_vec());
@@ -142,8 +142,8 @@ mod tests {
     fn two_who_take_turns_are_two_voices_however_long_the_story() {
         let mut path = Path::new(ChatId::from("c"));
         for number in 0..500 {
-            path.push(told(Role::User, Some("Mira"), &format!("ask {number}")));
-            path.push(told(Role::Assistant, Some("Torvald"), &format!("tell {number}")));
+            path.push(message(Role::User, Some("Mira"), &format!("ask {number}")));
+            path.push(message(Role::Assistant, Some("Torvald"), &format!("tell {number}")));
         }
         assert_eq!(Voices::of(&path).0.len(), 2);
         let text = serde_json::to_string(&Voices::of(&path)).unwrap();
@@ -155,8 +155,8 @@ mod tests {
 
     #[test]
     fn a_story_that_grew_keeps_the_rest_as_it_is() {
-        let short = Path::of(ChatId::from("c"), [told(Role::User, Some("A"), "one")]);
-        let longer = [told(Role::User, Some("B"), "one"), told(Role::User, Some("B"), "two")];
+        let short = Path::of(ChatId::from("c"), [message(Role::User, Some("A"), "one")]);
+        let longer = [message(Role::User, Some("B"), "one"), message(Role::User, Some("B"), "two")];
         let retold = Voices::of(&short).retell(longer);
         let names: Vec<Option<&str>> = retold.iter().map(|said| said.name.as_deref()).collect();
         assert_eq!(names, [Some("A"), Some("B")]);

@@ -13,11 +13,12 @@ use crate::{
         worldinfo,
     },
     library::{ActiveEntries, Library, Scope},
+    macros::names_char,
     place::Injection,
-    report::{Report, TurnFacts, Verdict},
+    report::{Report, TurnFacts, Verdict, Warning},
     room,
     rules::Rules,
-    state::StateDelta,
+    state::{StateDelta, StoryState},
     turn::{Instruments, ScannedPrompt, Turn, TurnInput},
 };
 
@@ -70,7 +71,10 @@ pub fn finish(
     let notes = prepared.notes.and_then(|matched| notes::finish(matched, input, instruments));
     let fed = fed(turn.input, notes.as_ref(), rules);
     let turn = &Turn { input: &fed, ..*turn };
-    let input = EngineInput { turn, ..*input };
+    // What notes wrote down is there for books of the same turn.
+    let variables = notes.as_ref().and_then(|notes| notes.variables.clone());
+    let written = variables.map(|variables| StoryState { variables, ..state.clone() });
+    let input = EngineInput { turn, state: written.as_ref().unwrap_or(state), ..*input };
     let (mut lore, timing) = worldinfo::contribute(&input, instruments);
     let (cards, mut after) = cards::contribute(&input, timing, instruments);
     lore.extend(cards);
@@ -82,6 +86,9 @@ pub fn finish(
     if let Some(notes) = notes {
         lore.extend(notes.lore);
         after.vault = notes.state;
+    }
+    if turn.input.speaker.is_none() {
+        lore.warnings.extend(unspoken(&lore.injections));
     }
     let mut decision = Decision {
         hide_prompts: lore.hide_prompts,
@@ -122,6 +129,13 @@ pub(super) fn mark_unknown_speaker(
             verdict.speaker_unknown = true;
         }
     }
+}
+
+/// The texts that still name a character who speaks, though nobody is known to.
+fn unspoken(injections: &[Injection]) -> Vec<Warning> {
+    let names_speaker = |one: &&Injection| names_char(&one.text);
+    let warning = |one: &Injection| Warning::NobodySpeaks { source: one.source.clone() };
+    injections.iter().filter(names_speaker).map(warning).collect()
 }
 
 /// How many entries and notes have none of these verdicts.

@@ -3,20 +3,48 @@
 use crate::{
     book::Entry,
     dice::{Dice, Roll},
+    ids::EntryId,
     report::{GroupRule, Stop},
     sort::{array_index, stable_by},
 };
 
 /// A candidate, as groups see it.
 pub(crate) struct Contender<'e> {
-    /// The entry whose rules hold.
-    pub(crate) entry: &'e Entry,
+    /// What reports call it.
+    pub(crate) id: &'e EntryId,
     /// The groups it competes in.
     pub(crate) groups: Vec<Box<str>>,
+    /// Its weight in a draw.
+    pub(crate) weight: f64,
+    /// Whether it wins over those that do not ask for that.
+    pub(crate) prioritize: bool,
+    /// Among those that do, the highest wins.
+    pub(crate) order: Option<f64>,
+    /// Whether the number of matched keys decides, if it says so.
+    pub(crate) use_scoring: Option<bool>,
     /// Whether it is here because it stays.
     pub(crate) sticky: bool,
     /// Whether its cooldown runs.
     pub(crate) cooling: bool,
+}
+
+/// The weight of one that does not say.
+pub(crate) const USUAL_WEIGHT: f64 = 100.0;
+
+impl<'e> Contender<'e> {
+    /// An entry of a book.
+    pub(crate) fn of(entry: &'e Entry, groups: Vec<Box<str>>) -> Self {
+        Self {
+            id: &entry.id,
+            groups,
+            weight: entry.group.weight.unwrap_or(USUAL_WEIGHT),
+            prioritize: entry.group.prioritize,
+            order: entry.placement.order,
+            use_scoring: entry.group.use_scoring,
+            sticky: false,
+            cooling: false,
+        }
+    }
 }
 
 /// How groups are settled.
@@ -108,7 +136,7 @@ impl Contest<'_> {
             }
             (Some(_), false) => (None, rule),
         };
-        let winner = winner.map(|at| self.contenders[at].entry.id.clone());
+        let winner = winner.map(|at| self.contenders[at].id.clone());
         if let Some(removed) = removed {
             self.stops[removed] = Some(Stop::Group { group: group.name.to_string(), winner, rule });
         }
@@ -135,8 +163,7 @@ impl Contest<'_> {
     fn settle_by_score(&mut self, group: &mut Members) {
         let members = self.competing(group);
         let by_default = self.rules.use_scoring;
-        let scored =
-            |&at: &usize| self.contenders[at].entry.group.use_scoring.unwrap_or(by_default);
+        let scored = |&at: &usize| self.contenders[at].use_scoring.unwrap_or(by_default);
         let uses: Vec<bool> = members.iter().map(scored).collect();
         if !by_default && !uses.contains(&true) {
             return;
@@ -173,11 +200,10 @@ impl Contest<'_> {
 
     /// The member of the highest order among those that ask for priority.
     fn prioritized(&self, members: &[usize]) -> Option<usize> {
-        let entry = |at: usize| self.contenders[at].entry;
-        let asks = |&at: &usize| entry(at).group.prioritize;
+        let asks = |&at: &usize| self.contenders[at].prioritize;
         let mut asking: Vec<usize> = members.iter().copied().filter(asks).collect();
         stable_by(&mut asking, |&a, &b| {
-            let order = |at| entry(at).placement.order;
+            let order = |at: usize| self.contenders[at].order;
             order(b)?.partial_cmp(&order(a)?)
         });
         asking.first().copied()
@@ -185,7 +211,7 @@ impl Contest<'_> {
 
     fn draw(&mut self, members: &[usize], group: &str) -> Option<usize> {
         let contenders = self.contenders;
-        let weight = |at: usize| contenders[at].entry.group.weight.unwrap_or(100.0);
+        let weight = |at: usize| contenders[at].weight;
         let total: f64 = members.iter().map(|&at| weight(at)).sum();
         let roll = self.facts.dice().roll(Roll::Group(group)) * total;
         let mut reached = 0.0;

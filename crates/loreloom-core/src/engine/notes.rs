@@ -3,12 +3,16 @@
 use rustc_hash::FxHashMap;
 
 use crate::{
-    dialects::vault::{self, Lines, Matches, Pick, VaultState, VaultTurn},
+    dialects::vault::{
+        self, Divided, Lines, Matches, NoteRendering, Pick, SelectFrom, Stopped, VaultState,
+        VaultTools, VaultTurn,
+    },
     engine::{EngineInput, contribution::Contribution},
     ids::EntryId,
     library::EntryIx,
+    macros::Variables,
     note_selection::NoteChoice,
-    report::{BudgetUse, Fallback, Outcome, SelectionUse, Served, Stop, Verdict},
+    report::{BudgetUse, Outcome, SelectionUse, Served, Stop, Verdict},
     turn::{Instruments, Selection},
 };
 
@@ -27,6 +31,8 @@ pub(super) struct Notes {
     pub(super) lore: Contribution,
     pub(super) state: VaultState,
     pub(super) selection: Option<SelectionUse>,
+    /// The variables, if its texts changed any.
+    pub(super) variables: Option<Variables>,
 }
 
 /// Matches the notes; `None` without a vault.
@@ -50,32 +56,32 @@ pub(super) fn finish(
 ) -> Option<Notes> {
     let lines = input.turn.transcript.vault_lines();
     let own = vault_turn(input, &lines)?;
-    let (picks, selection) = selected(own, &matched, input);
-    let tools = (instruments.counter, &mut instruments.cache.vault);
-    let report = own.decide(matched.matches, picks, tools);
+    let (selected, selection) = selected(own, &matched, input);
+    let EngineInput { turn, state, rules, .. } = *input;
+    let rendering = NoteRendering::new(turn.macros(), &rules.regex_scripts, &state.variables);
+    let mut tools = VaultTools {
+        counter: instruments.counter,
+        dice: &mut *instruments.dice,
+        cache: &mut instruments.cache.vault,
+        rendering: Some(rendering),
+    };
+    let report = own.decide(matched.matches, selected, &mut tools);
+    let variables = tools.rendering.and_then(NoteRendering::written);
     let budget = own.rules.budget.tokens.map(|limit| BudgetUse {
         pool: "vault".to_owned(),
         limit,
         used: report.fitted.tokens(),
         overflowed: report.fitted.stopped.iter().any(|one| is_budget(&one.stop)),
     });
-    let mut verdicts = report.verdicts;
-    if let Some(to) = selection.as_ref().and_then(|selection| selection.fallback) {
-        for verdict in &mut verdicts {
-            if verdict.outcome == Outcome::Stopped(Stop::NotSelected) {
-                verdict.outcome = Outcome::Stopped(Stop::FellBack { to });
-            }
-        }
-    }
     let lore = Contribution {
         injections: report.fitted.injections(own.vault),
-        verdicts,
+        verdicts: report.verdicts,
         budgets: budget.into_iter().collect(),
         ..Contribution::default()
     };
     let dry_run = input.turn.input.dry_run;
     let state = if dry_run { own.state.clone() } else { report.state };
-    Some(Notes { lore, state, selection })
+    Some(Notes { lore, state, selection, variables })
 }
 
 /// Adds the rule that kept out each note that nothing touched.
@@ -94,7 +100,16 @@ pub(super) fn untouched(
     let is_judged = |one: &Verdict| !(one.lingers() && super::verdicts::is_vague(one));
     let is_open = |ix: &EntryIx| at(*ix).is_none_or(|at| !is_judged(&verdicts[at]));
     let open: Vec<_> = vault.entries().filter(is_open).collect();
-    let stops = vault::judge_untouched(own, &open, &mut instruments.cache.vault);
+    let mut stops = vault::judge_untouched(own, &open, &mut instruments.cache.vault);
+    if let Some(stop) = passed_over(input) {
+        // The model saw all of them that nothing shut out.
+        stops.fill(stop);
+        for Stopped { ix, stop } in own.shut_out(&open) {
+            if let Some(at) = open.iter().position(|one| *one == ix) {
+                stops[at] = stop;
+            }
+        }
+    }
     for (ix, stop) in open.into_iter().zip(stops) {
         match at(ix) {
             Some(at) => verdicts[at].outcome = Outcome::Stopped(stop),
@@ -102,6 +117,20 @@ pub(super) fn untouched(
         }
     }
     verdicts.extend(vault.guides().map(|note| note.verdict(Outcome::Stopped(Stop::Guide))));
+}
+
+/// Why notes that nothing touched are out, where a model chose from the whole vault.
+fn passed_over(input: &EngineInput<'_>) -> Option<Stop> {
+    let rules = input.rules.vault.selection.as_ref()?;
+    let answer = match input.turn.input.selection.as_ref()? {
+        Selection::Chosen(choices) | Selection::Kept { choices, .. } => Some(choices.as_slice()),
+        Selection::Failed { .. } => None,
+        Selection::NotAsked => return None,
+    };
+    (rules.from == SelectFrom::Vault).then(|| match vault::fallback(answer, rules) {
+        Some(to) => Stop::FellBack { to },
+        None => Stop::NotSelected { key: None },
+    })
 }
 
 fn vault_turn<'a>(input: &EngineInput<'a>, lines: &'a Lines) -> Option<VaultTurn<'a>> {
@@ -117,16 +146,17 @@ fn vault_turn<'a>(input: &EngineInput<'a>, lines: &'a Lines) -> Option<VaultTurn
     })
 }
 
-/// The notes that the answer of a selecting model leaves, and how it took part.
+/// The notes that the answer of a selecting model leaves and those it does not, and how it took
+/// part.
 fn selected(
     own: VaultTurn<'_>,
     matched: &MatchedNotes,
     input: &EngineInput<'_>,
-) -> (Vec<Pick>, Option<SelectionUse>) {
+) -> (Divided, Option<SelectionUse>) {
     let MatchedNotes { matches, candidates, .. } = matched;
     let rules = input.rules.vault.selection.as_ref();
     let (Some(rules), Some(answer)) = (rules, input.turn.input.selection.as_ref()) else {
-        return (matches.picks.clone(), None);
+        return ((matches.picks.clone(), Vec::new()), None);
     };
     let (chosen, served) = match answer {
         Selection::Chosen(choices) => (Some(choices.as_slice()), Served::Model),
@@ -135,25 +165,31 @@ fn selected(
         }
         // Without anything to choose from, all matches go on.
         Selection::NotAsked => {
-            let using = of_selection(candidates, None, Served::NotAsked, None);
-            return (matches.picks.clone(), Some(using));
+            let using = SelectionUse {
+                from: rules.from,
+                candidates: count(candidates.len()),
+                chosen: 0,
+                served: Served::NotAsked,
+                fallback: None,
+            };
+            return ((matches.picks.clone(), Vec::new()), Some(using));
         }
         Selection::Failed { reason } => (None, Served::Failed { reason: reason.clone() }),
     };
-    let fallback = vault::fallback(chosen, rules);
     let picks = vault::select(own, matches, candidates, chosen, rules);
-    (picks, Some(of_selection(candidates, chosen, served, fallback)))
+    let left_out = vault::turned_down(own.vault, candidates, &picks, chosen, rules);
+    let using = SelectionUse {
+        from: rules.from,
+        candidates: count(candidates.len()),
+        chosen: count(chosen.map_or(0, <[NoteChoice]>::len)),
+        served,
+        fallback: vault::fallback(chosen, rules),
+    };
+    ((picks, left_out), Some(using))
 }
 
-fn of_selection(
-    candidates: &[Pick],
-    chosen: Option<&[NoteChoice]>,
-    served: Served,
-    fallback: Option<Fallback>,
-) -> SelectionUse {
-    let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
-    let chosen = count(chosen.map_or(0, <[NoteChoice]>::len));
-    SelectionUse { candidates: count(candidates.len()), chosen, served, fallback }
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
 }
 
 fn is_budget(stop: &Stop) -> bool {

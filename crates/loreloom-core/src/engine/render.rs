@@ -4,9 +4,9 @@ use std::{borrow::Cow, sync::Arc};
 
 use super::scanner::Scanner;
 use crate::{
-    dice::Roll,
+    dice::{Dice, Roll},
     ids::EntryId,
-    macros::{Draw, MacroValues, VariableChanges},
+    macros::{Draw, MacroValues, VariableChanges, Variables},
     regex_script::RegexScript,
     scan::Steps,
     units::Depth,
@@ -19,18 +19,7 @@ impl Scanner<'_> {
         entry: &EntryId,
         body: &'body str,
     ) -> (Cow<'body, str>, VariableChanges) {
-        let mut writes = VariableChanges::default();
-        let dice = &mut *self.dice;
-        let mut roll = |draw: Draw| {
-            dice.roll(if draw.lasting {
-                Roll::Pick(entry, draw.index)
-            } else {
-                Roll::Macro(entry, draw.index)
-            })
-        };
-        let variables = &self.timing.state.variables;
-        let text = self.macros.expand_rolling(body, variables, &mut writes, &mut roll);
-        (text, writes)
+        expand(&self.macros, &self.timing.state.variables, self.dice, (entry, body))
     }
 
     /// Keeps what an entry writes to variables, for keys and texts after it.
@@ -40,6 +29,25 @@ impl Scanner<'_> {
             self.resolved.clear();
         }
     }
+}
+
+/// The text of an entry or note with its macros replaced, and what it writes to variables.
+pub(crate) fn expand<'body>(
+    macros: &MacroValues<'_>,
+    variables: &Variables,
+    dice: &mut dyn Dice,
+    (entry, body): (&EntryId, &'body str),
+) -> (Cow<'body, str>, VariableChanges) {
+    let mut writes = VariableChanges::default();
+    let mut roll = |draw: Draw| {
+        dice.roll(if draw.lasting {
+            Roll::Pick(entry, draw.index)
+        } else {
+            Roll::Macro(entry, draw.index)
+        })
+    };
+    let text = macros.expand_rolling(body, variables, &mut writes, &mut roll);
+    (text, writes)
 }
 
 /// A text after the scripts that change lore. `depth` is its depth in the chat, if it has one.

@@ -120,11 +120,7 @@ impl Timing {
         step: RecursionStep,
     ) -> Result<Option<MessageCount>, Stop> {
         check_filters(turn, entry)?;
-        if let Some(until) = entry.activation.timed.delay.map(MessageCount)
-            && turn.length() < until
-        {
-            return Err(Stop::Delay { until });
-        }
+        check_delay(entry.activation.timed.delay, turn.length())?;
         if let Some(until) = self.sticky(ix) {
             return Ok(Some(until));
         }
@@ -165,14 +161,31 @@ impl Timing {
             [(timed.sticky, &mut self.state.sticky), (timed.cooldown, &mut self.state.cooldown)];
         for (messages, records) in effects {
             if let Some(messages) = messages {
-                records.entry(id.clone()).or_insert(TimedRecord {
-                    fingerprint,
-                    start: length,
-                    end: MessageCount(length.0.saturating_add(messages)),
-                    protected: false,
-                });
+                records.entry(id.clone()).or_insert(begun(fingerprint, length, messages));
             }
         }
+    }
+}
+
+/// The record of an effect of so many messages that begins now.
+pub(crate) fn begun(fingerprint: Option<u64>, length: MessageCount, messages: u32) -> TimedRecord {
+    let end = MessageCount(length.0.saturating_add(messages));
+    TimedRecord { fingerprint, start: length, end, protected: false }
+}
+
+/// Where an effect ends that runs in a chat of this length, for those who know whose it is.
+pub(crate) fn runs_until(record: &TimedRecord, length: MessageCount) -> Option<MessageCount> {
+    match judge(record, Some(EntryIx(0)), length, |_| true) {
+        Fate::Running(_) => Some(record.end),
+        Fate::Inert | Fate::Gone | Fate::Ended(_) => None,
+    }
+}
+
+/// Whether a chat is long enough.
+pub(crate) fn check_delay(delay: Option<u32>, length: MessageCount) -> Result<(), Stop> {
+    match delay.map(MessageCount).filter(|until| length < *until) {
+        Some(until) => Err(Stop::Delay { until }),
+        None => Ok(()),
     }
 }
 

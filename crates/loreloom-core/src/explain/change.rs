@@ -57,6 +57,37 @@ pub enum FixChange {
         /// The most entries.
         most: u32,
     },
+    /// Give a setting another value.
+    Setting {
+        /// Its name.
+        name: String,
+        /// The value.
+        value: String,
+    },
+    /// Pin notes to the chat.
+    Pin {
+        /// Their titles.
+        titles: Vec<String>,
+    },
+    /// Take the block of the note back.
+    Unblock,
+    /// Give a field of the scene the note's values.
+    Scene {
+        /// The field.
+        field: String,
+        /// The values.
+        values: Vec<String>,
+    },
+    /// Also look into a folder of the vault.
+    LookInto {
+        /// The folder.
+        folder: String,
+    },
+    /// Remove a field of the note.
+    DropField {
+        /// The field.
+        field: String,
+    },
     /// Allow lore so many tokens.
     Budget {
         /// Tokens.
@@ -92,6 +123,14 @@ pub fn words(change: &FixChange) -> String {
             format!("lower the threshold of meaning to {threshold}")
         }
         FixChange::NearEntries { most } => format!("let {most} entries in by meaning"),
+        FixChange::Setting { name, value } => format!("set `{name}` to {value}"),
+        FixChange::Pin { titles } => format!("pin “{}” to the chat", titles.join("” and “")),
+        FixChange::Unblock => "take its block in this chat back".to_owned(),
+        FixChange::Scene { field, values } => {
+            format!("let the scene's {field} be “{}”", values.join("” and “"))
+        }
+        FixChange::LookInto { folder } => format!("also look into the folder “{folder}”"),
+        FixChange::DropField { field } => format!("remove `{field}` from the note"),
         FixChange::Budget { tokens } => format!("allow lore {tokens} tokens"),
         FixChange::TotalBudget { tokens } => {
             format!("allow lore and memory together {tokens} tokens")

@@ -5,13 +5,14 @@
 //! that works is reported.
 
 mod change;
+mod note_trial;
 mod sample;
 mod trial;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::change::{FixChange, words};
-use self::trial::FixTrial;
+use self::{note_trial::NoteTrial, trial::FixTrial};
 use crate::{
     dice::TurnDice,
     ids::EntryId,
@@ -57,24 +58,35 @@ pub struct Case<'a> {
     pub dice: &'a TurnDice,
 }
 
-/// Finds the changes that make an entry fire. `None` if it fires already, or if no small
-/// change was found.
+/// A turn that is run again and again with changes.
+trait Trial {
+    /// Runs the turn as changed: the rule that stops the entry, or `None` if it fires.
+    fn run(&self) -> Option<Stop>;
+    /// The smallest change that gets the entry past a rule.
+    fn change_for(&self, stop: &Stop) -> Option<FixChange>;
+    /// Makes a change.
+    fn apply(&mut self, change: &FixChange);
+}
+
+/// Finds the changes that make an entry or a note fire. `None` if it fires already, or if no
+/// small change was found.
 pub fn explain(case: &Case<'_>, entry: &EntryId) -> Option<Fix> {
-    let mut trial = FixTrial::new(case, entry)?;
+    match FixTrial::new(case, entry) {
+        Some(trial) => explain_by(trial, entry),
+        None => explain_by(NoteTrial::new(case, entry)?, entry),
+    }
+}
+
+fn explain_by(mut trial: impl Trial, entry: &EntryId) -> Option<Fix> {
     let first = trial.run()?;
     let mut stop = first.clone();
-    while trial.changes.len() < MOST_CHANGES {
+    let mut changes = Vec::new();
+    while changes.len() < MOST_CHANGES {
         let change = trial.change_for(&stop)?;
         trial.apply(&change);
-        trial.changes.push(change);
+        changes.push(change);
         match trial.run() {
-            None => {
-                return Some(Fix {
-                    entry: entry.clone(),
-                    stopped_by: first,
-                    changes: trial.changes,
-                });
-            }
+            None => return Some(Fix { entry: entry.clone(), stopped_by: first, changes }),
             Some(next) => stop = next,
         }
     }
@@ -87,12 +99,17 @@ mod tests {
 
     use super::*;
     use crate::{
-        book::{Book, Entry, Key, Position},
+        book::{Book, Entry, Extensions, Key, Position},
         chat::{Path, Role},
-        dialects::worldinfo::WorldInfoRules,
+        dialects::{
+            vault::{Note, NoteMark, Vault},
+            worldinfo::WorldInfoRules,
+        },
         ids::ChatId,
+        library::EntryIx,
+        rules::VaultUse,
         tokens::ByteEstimate,
-        turn::{Transcript, TurnInput},
+        turn::{Transcript, TurnInput, VaultContext},
         units::{MessageCount, Tokens},
     };
 
@@ -133,6 +150,126 @@ mod tests {
             dice: &turn.dice(),
         };
         explain(&case, &EntryId::from("b/0")).map(|fix| fix.changes)
+    }
+
+    fn fixed_note(messages: &[&str], notes: Vec<Note>, using: VaultUse) -> Vec<FixChange> {
+        let rules = Rules { vault: using, ..Rules::default() };
+        let vault = Arc::new(Vault::compile(notes, &rules.vault.rules));
+        let id = vault.id(EntryIx(0)).clone();
+        let library = Library::compile_dialects([], &rules);
+        let version = library.version();
+        let library = library.with_vault(vault, version);
+        let active = ActiveEntries::all(&library, rules.world_info.strategy);
+        let mut transcript = Transcript::new(true).for_vaults();
+        for message in messages {
+            transcript.push(Role::User, Some("Mira"), message);
+        }
+        let path = Path::new(ChatId::from("c"));
+        let blocks = vec![NoteMark { title: "Blocked".to_owned(), vault: None }];
+        let scene = VaultContext {
+            context: Extensions::from_iter([("era".to_owned(), "old".into())]),
+            folders: vec!["Places".to_owned()],
+            blocks,
+            ..VaultContext::default()
+        };
+        let input = TurnInput {
+            context: Tokens(4096),
+            seed: 1,
+            vault_context: Some(scene),
+            ..TurnInput::default()
+        };
+        let turn = input.turn(&path, &transcript);
+        let case = Case {
+            library: &library,
+            active: &active,
+            turn: &turn,
+            state: &StoryState::default(),
+            rules: &rules,
+            counter: &ByteEstimate,
+            dice: &turn.dice(),
+        };
+        explain(&case, &id).map(|fix| fix.changes).unwrap_or_default()
+    }
+
+    #[test]
+    fn each_rule_of_a_note_has_its_smallest_change() {
+        let note = |title: &str, change: fn(&mut Note)| {
+            let mut note = Note::new("", &format!("{title}.md"), title);
+            note.keys = vec!["bell".to_owned()];
+            note.content = "It is cracked.".to_owned();
+            change(&mut note);
+            note
+        };
+        let say = |words: &[&str]| FixChange::Say {
+            words: words.iter().map(|word| (*word).to_owned()).collect(),
+        };
+        let field = |field: &str| FixChange::DropField { field: field.to_owned() };
+        let setting = |name: &str, value: &str| FixChange::Setting {
+            name: name.to_owned(),
+            value: value.to_owned(),
+        };
+        let values = vec!["new".to_owned()];
+        let pin = FixChange::Pin { titles: vec!["Tower".to_owned()] };
+        let one: fn(&mut VaultUse) = |using| using.rules.budget.entries = Some(1);
+        let same: fn(&mut VaultUse) = |_| {};
+        for (name, change, using, expected) in [
+            ("in", (|_| {}) as fn(&mut Note), same, vec![]),
+            ("key", |note| note.keys = vec!["gong".to_owned()], same, vec![say(&["gong"])]),
+            (
+                "refine",
+                |note| note.refine.keys = vec!["rope".to_owned()],
+                same,
+                vec![say(&["rope"])],
+            ),
+            ("warmup", |note| note.warmup = Some(3.0), same, vec![say(&["bell", "bell"])]),
+            (
+                "delay",
+                |note| note.delay = Some(3),
+                same,
+                vec![FixChange::Wait { until: MessageCount(3) }],
+            ),
+            (
+                "chance",
+                |note| note.probability = Some(0.0),
+                same,
+                vec![FixChange::Probability { percent: 100.0 }],
+            ),
+            (
+                "requires",
+                |note| note.relations.requires = vec!["Tower".to_owned()],
+                same,
+                vec![pin],
+            ),
+            (
+                "unknown",
+                |note| note.relations.requires = vec!["No".to_owned()],
+                same,
+                vec![field("requires")],
+            ),
+            (
+                "scene",
+                |note| {
+                    note.fields.insert("era".to_owned(), vec!["new"].into());
+                },
+                same,
+                vec![FixChange::Scene { field: "era".to_owned(), values: values.clone() }],
+            ),
+            (
+                "folder",
+                |note| note.path = "People/A.md".to_owned(),
+                same,
+                vec![FixChange::LookInto { folder: "People".to_owned() }],
+            ),
+            ("blocked", |note| note.title = "Blocked".to_owned(), same, vec![FixChange::Unblock]),
+            ("entries", |note| note.priority = 200.0, one, vec![setting("vault.max_entries", "2")]),
+        ] {
+            let mut own = VaultUse::default();
+            using(&mut own);
+            let mut others = vec![note("Other", |_| {}), note("Tower", |note| note.keys.clear())];
+            others.insert(0, note("Bronze", change));
+            let chat = ["a", "the bell"];
+            assert_eq!(fixed_note(&chat, others, own), expected, "{name}");
+        }
     }
 
     #[expect(clippy::too_many_lines, reason = "a table of cases")]

@@ -2,7 +2,7 @@
 
 use std::{mem::discriminant, rc::Rc, sync::Arc};
 
-use super::{Case, FixChange, sample::sample};
+use super::{Case, FixChange, Trial, sample::sample};
 use crate::{
     book::{Book, Entry, Force, Key, ScanRange, SelectiveLogic},
     chat::Role,
@@ -33,7 +33,24 @@ pub(super) struct FixTrial<'a> {
     rules: Rules,
     transcript: Transcript,
     state: StoryState,
-    pub(super) changes: Vec<FixChange>,
+}
+
+impl Trial for FixTrial<'_> {
+    fn run(&self) -> Option<Stop> {
+        self.run_changed()
+    }
+
+    fn change_for(&self, stop: &Stop) -> Option<FixChange> {
+        self.change_past(stop)
+    }
+
+    fn apply(&mut self, change: &FixChange) {
+        let before = self.changed.clone();
+        self.change(change);
+        if self.changed != before {
+            self.compile();
+        }
+    }
 }
 
 impl<'a> FixTrial<'a> {
@@ -52,12 +69,11 @@ impl<'a> FixTrial<'a> {
             rules: case.rules.clone(),
             transcript: case.turn.transcript.clone(),
             state: case.state.clone(),
-            changes: Vec::new(),
         })
     }
 
-    /// Runs the turn as changed: the rule that stops the entry, or `None` if it fires.
-    pub(super) fn run(&self) -> Option<Stop> {
+    /// Runs the turn as changed.
+    fn run_changed(&self) -> Option<Stop> {
         let (library, active) = match &self.compiled {
             Some(compiled) => (&compiled.0, &compiled.1),
             None => (self.case.library, self.case.active),
@@ -91,8 +107,8 @@ impl<'a> FixTrial<'a> {
         self.compiled = Some(Rc::new((library, active)));
     }
 
-    /// The smallest change that gets an entry past a rule.
-    pub(super) fn change_for(&self, stop: &Stop) -> Option<FixChange> {
+    /// The change for a rule that stopped the entry.
+    fn change_past(&self, stop: &Stop) -> Option<FixChange> {
         Some(match stop {
             Stop::Disabled => FixChange::Enable,
             Stop::Trigger { .. } => FixChange::AnyGeneration,
@@ -150,7 +166,12 @@ impl<'a> FixTrial<'a> {
             | Stop::Excludes { .. }
             | Stop::Stripped { .. }
             | Stop::MaxEntries { .. }
-            | Stop::NotSelected
+            | Stop::NotSelected { .. }
+            | Stop::Unsure { .. }
+            | Stop::LowScore { .. }
+            | Stop::SearchLimit { .. }
+            | Stop::RecursionLimit { .. }
+            | Stop::NoMarker { .. }
             | Stop::Guide
             | Stop::FellBack { .. } => return None,
         })
@@ -260,15 +281,6 @@ impl<'a> FixTrial<'a> {
         Some(change(Tokens(enough)))
     }
 
-    /// Makes a change.
-    pub(super) fn apply(&mut self, change: &FixChange) {
-        let before = self.changed.clone();
-        self.change(change);
-        if self.changed != before {
-            self.compile();
-        }
-    }
-
     fn change(&mut self, change: &FixChange) {
         let activation = &mut self.changed.activation;
         match change {
@@ -320,6 +332,13 @@ impl<'a> FixTrial<'a> {
                 self.rules.budget.total_tokens = Some(tokens.0);
                 self.rules.budget.total_percent = None;
             }
+            // Changes of notes and scenes.
+            FixChange::Setting { .. }
+            | FixChange::Pin { .. }
+            | FixChange::Unblock
+            | FixChange::Scene { .. }
+            | FixChange::LookInto { .. }
+            | FixChange::DropField { .. } => {}
         }
     }
 

@@ -122,12 +122,12 @@ impl TestStory {
             .messages
             .iter()
             .map(|said| Message::new(said.role, said.name.as_deref(), said.text.as_str()));
-        let mut told = events(messages, |_, speaker| input(speaker));
+        let mut events_of_story = events(messages, |_, speaker| input(speaker));
         // The turn after the last message is the one that is judged.
-        if matches!(told.last(), Some(ReplayEvent::Turn(_))) {
-            told.pop();
+        if matches!(events_of_story.last(), Some(ReplayEvent::Turn(_))) {
+            events_of_story.pop();
         }
-        story.run(told);
+        story.run(events_of_story);
         let (woven, verdicts) = story.ask_for_all(&input(test.speaker.as_deref()));
         let standing = standing(story.path(), &woven.injections);
         Self { line: TurnLine::of(story.path().items().len(), &woven), verdicts, standing }
@@ -351,11 +351,11 @@ mod tests {
             ("Mira", &bell, does_not("The mill"), Some("no entry is called `The mill`")),
         ] {
             let found = result(&test(speaker, messages, expected.clone()));
-            let told = found.checks[0].failure.as_ref().map(Failure::to_string);
-            assert_eq!(found.passed, failure.is_none(), "{expected}: {told:?}");
-            match (told, failure) {
-                (Some(told), Some(failure)) => assert!(told.contains(failure), "{told}"),
-                (told, _) => assert_eq!(told, None, "{expected}"),
+            let words = found.checks[0].failure.as_ref().map(Failure::to_string);
+            assert_eq!(found.passed, failure.is_none(), "{expected}: {words:?}");
+            match (words, failure) {
+                (Some(words), Some(failure)) => assert!(words.contains(failure), "{words}"),
+                (words, _) => assert_eq!(words, None, "{expected}"),
             }
         }
     }

@@ -98,6 +98,12 @@ pub fn is_dynamic(text: &str) -> bool {
     text.contains("{{") || text.contains("\\{") || text.contains("\\}") || has_angle(text)
 }
 
+/// Whether a text names the character who speaks, in a macro that was not replaced.
+pub(crate) fn names_char(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    ["{{char}}", "{{bot}}", "<char>", "<bot>"].iter().any(|name| lower.contains(name))
+}
+
 fn has_angle(text: &str) -> bool {
     text.match_indices('<').any(|(at, _)| angle(&text[at..]).is_some())
 }
@@ -201,7 +207,10 @@ impl Expansion<'_, '_> {
     /// and returns how many bytes it took.
     fn write_at(&self, text: &str, out: &mut String, depth: usize) -> usize {
         if let Some((name, length)) = angle(text) {
-            self.put(self.value(name, "").as_deref().unwrap_or_default(), out);
+            match self.value(name, "") {
+                Some(value) => self.put(&value, out),
+                None => out.push_str(&text[..length]),
+            }
             return length;
         }
         for escaped in ["\\{", "\\}"] {
@@ -282,12 +291,12 @@ impl Expansion<'_, '_> {
         let drawn = self.chance(name, argument);
         drawn.or_else(|| self.variable(name, argument)).or_else(|| {
             let argument = argument.trim_start_matches([':', ' ']);
-            self.value(name, argument).or_else(|| self.told(name).map(Cow::Borrowed))
+            self.value(name, argument).or_else(|| self.given_value(name).map(Cow::Borrowed))
         })
     }
 
     /// The value the front end states for a name.
-    fn told(&self, name: &str) -> Option<&str> {
+    fn given_value(&self, name: &str) -> Option<&str> {
         self.values.more.and_then(|more| more.get(name)).map(String::as_str)
     }
 
@@ -295,6 +304,8 @@ impl Expansion<'_, '_> {
         let values = self.values;
         let value = match name {
             "user" => values.user,
+            // Without a name the macro stays, which shows what is missing.
+            "char" | "bot" if values.char.is_empty() => return None,
             "char" | "bot" => values.char,
             "persona" | "userpersona" => values.persona,
             "description" | "chardescription" | "chardesc" => values.description,
@@ -315,8 +326,8 @@ impl Expansion<'_, '_> {
             "space" => return repeated(" ", argument),
             // Only the front end knows who takes part in a group; else one character speaks with
             // the user.
-            "group" | "charifnotgroup" => self.told(name).unwrap_or(values.char),
-            "notchar" => self.told(name).unwrap_or(values.user),
+            "group" | "charifnotgroup" => self.given_value(name).unwrap_or(values.char),
+            "notchar" => self.given_value(name).unwrap_or(values.user),
             // Nothing is printed: notes, keys only recursion sees, and what a prompt cannot
             // show. An outlet inside lore could contain itself.
             "noop" | "blank" | "comment" | "hidden_key" | "hiddenkey" | "outlet" | "banned"
@@ -327,7 +338,7 @@ impl Expansion<'_, '_> {
                 return Some(Cow::Owned(argument.graphemes(true).rev().collect()));
             }
             // Only the front end knows when the last message was written.
-            IDLE => self.told(IDLE).unwrap_or("just now"),
+            IDLE => self.given_value(IDLE).unwrap_or("just now"),
             "timediff" => return time::difference(argument).map(Cow::Owned),
             _ => return time::value(values.at?, name, argument).map(Cow::Owned),
         };

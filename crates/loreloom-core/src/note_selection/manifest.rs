@@ -59,6 +59,8 @@ pub struct Manifest {
     pub text: String,
     /// How many there are, and what fits.
     pub header: String,
+    /// How many there are.
+    pub entries: u32,
 }
 
 /// How a manifest is written.
@@ -115,7 +117,8 @@ pub fn manifest<'a>(
         header.push('\n');
         header.push_str(&words.budget.replace("{tokens}", &limit.to_string()));
     }
-    Manifest { text: blocks.join("\n"), header }
+    let entries = u32::try_from(open.len()).unwrap_or(u32::MAX);
+    Manifest { text: blocks.join("\n"), header, entries }
 }
 
 /// One note. Its text is between tags, so that it reads as data.
@@ -146,11 +149,15 @@ fn summary(note: &Note, style: ManifestStyle<'_>) -> String {
 
 fn hint(note: &Note, state: &VaultState, rules: &VaultRules, words: &ManifestWords) -> String {
     let repetition = rules.repetition;
-    if !repetition.decay || state.staleness.is_empty() {
+    let forgets = rules.quirks.staleness_is_forgotten;
+    if !repetition.decay || (forgets && state.staleness.is_empty()) {
         return String::new();
     }
     let id = note.id();
-    if state.staleness.get(&id).is_some_and(|age| *age >= repetition.stale_after) {
+    // A note that was never in has waited for the whole chat.
+    let never = || (!forgets).then(|| u32::try_from(state.generation).unwrap_or(u32::MAX));
+    let age = state.staleness.get(&id).copied().or_else(never);
+    if age.is_some_and(|age| age >= repetition.stale_after) {
         return format!(" {}", words.stale);
     }
     let frequent = repetition.frequent_after;

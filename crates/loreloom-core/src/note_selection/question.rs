@@ -27,6 +27,8 @@ pub struct Occasion<'a> {
     pub most: Option<u32>,
     /// How many should be chosen, where the chat is new.
     pub wanted: Option<u32>,
+    /// Who writes the next reply; empty if nobody knows.
+    pub speaker: &'a str,
     /// Replaces our own instructions. `{{maxEntries}}` in it is how many notes may be chosen.
     pub system: Option<&'a str>,
 }
@@ -44,7 +46,10 @@ const MOST: &str = "{{maxEntries}}";
 
 /// Writes the question.
 pub fn question(manifest: &Manifest, occasion: Occasion<'_>) -> SelectionQuestion {
-    let most = match (occasion.wanted, occasion.most) {
+    // More than there are cannot be chosen.
+    let capped = |number: Option<u32>| number.map(|number| number.min(manifest.entries));
+    let (wanted, at_most) = (capped(occasion.wanted), capped(occasion.most));
+    let most = match (wanted, at_most) {
         (Some(wanted), _) => format!("The story is new: choose exactly {wanted}."),
         (None, Some(most)) => format!("Choose at most {most}."),
         (None, None) => "Choose as many as are needed.".to_owned(),
@@ -56,10 +61,13 @@ pub fn question(manifest: &Manifest, occasion: Occasion<'_>) -> SelectionQuestio
     parts.push(tagged("about_the_list", &manifest.header));
     parts.push(tagged("entries", &manifest.text));
     parts.push(tagged("chat", occasion.transcript));
-    parts.push("Which of the entries does the next reply need?".to_owned());
+    parts.push(match occasion.speaker {
+        "" => "Which of the entries does the next reply need?".to_owned(),
+        speaker => format!("Which of the entries does the next reply, by {speaker}, need?"),
+    });
     let system = match occasion.system {
         Some(own) if own.contains(MOST) => {
-            let number = occasion.wanted.or(occasion.most);
+            let number = wanted.or(at_most);
             let number = number.map_or_else(|| "as many as relevant".to_owned(), |n| n.to_string());
             own.replace(MOST, &number)
         }
@@ -100,11 +108,38 @@ mod tests {
 
     #[test]
     fn text_cannot_end_its_tag_early() {
-        let manifest = Manifest { text: "x</entries>y".to_owned(), header: "1".to_owned() };
+        let text = "x</entries>y".to_owned();
+        let manifest = Manifest { text, header: "1".to_owned(), entries: 5 };
         let occasion = Occasion { transcript: "a</chat>b", most: Some(3), ..Occasion::default() };
         let question = question(&manifest, occasion);
         assert_eq!(question.user.matches("</entries>").count(), 1);
         assert_eq!(question.user.matches("</chat>").count(), 1);
         assert!(question.system.ends_with("Choose at most 3."));
+    }
+
+    #[test]
+    fn a_number_is_named_only_where_there_is_a_limit_and_never_more_than_there_are() {
+        let manifest = |entries| Manifest { entries, ..Manifest::default() };
+        for (most, wanted, entries, expected) in [
+            (Some(20), None, 7, "Choose at most 7."),
+            (Some(4), None, 7, "Choose at most 4."),
+            (Some(20), Some(10), 7, "The story is new: choose exactly 7."),
+            (None, None, 7, "Choose as many as are needed."),
+        ] {
+            let occasion = Occasion { most, wanted, ..Occasion::default() };
+            let system = question(&manifest(entries), occasion).system;
+            assert!(system.ends_with(expected), "{system}");
+            let own = Occasion { system: Some("Up to {{maxEntries}}!"), ..occasion };
+            let number = wanted.or(most).map(|number: u32| number.min(entries));
+            let number = number.map_or("as many as relevant".to_owned(), |one| one.to_string());
+            assert_eq!(question(&manifest(entries), own).system, format!("Up to {number}!"));
+        }
+    }
+
+    #[test]
+    fn the_question_names_who_speaks_next() {
+        let occasion = Occasion { speaker: "Mira", ..Occasion::default() };
+        let asked = question(&Manifest::default(), occasion).user;
+        assert!(asked.ends_with("does the next reply, by Mira, need?"), "{asked}");
     }
 }

@@ -103,10 +103,11 @@ struct Wording<'story> {
 }
 
 impl<'story> Wording<'story> {
-    fn of(told: &StoryTexts<'story>, library: &Library, asked: &FxHashSet<&EntryId>) -> Self {
+    fn of(story: &StoryTexts<'story>, library: &Library, asked: &FxHashSet<&EntryId>) -> Self {
         let mut index = Bm25::default();
-        index.add_all(told.all.iter().copied());
-        let (mut entries, mut room) = (FxHashMap::default(), ENOUGH.saturating_sub(told.all.len()));
+        index.add_all(story.all.iter().copied());
+        let (mut entries, mut room) =
+            (FxHashMap::default(), ENOUGH.saturating_sub(story.all.len()));
         let mut file = |id: &EntryId, scans, text: &dyn Fn() -> String| {
             if asked.contains(id) {
                 entries.insert(id.clone(), (index.add(&text()), scans));
@@ -116,11 +117,11 @@ impl<'story> Wording<'story> {
             }
         };
         for entry in library.books().iter().flat_map(|book| &book.entries) {
-            file(&entry.id, told.seen, &|| text_of(entry));
+            file(&entry.id, story.seen, &|| text_of(entry));
         }
         if let Some(vault) = library.vault() {
             for ix in vault.entries() {
-                file(vault.id(ix), told.all, &|| text_of_note(vault.note(ix)));
+                file(vault.id(ix), story.all, &|| text_of_note(vault.note(ix)));
             }
         }
         let least = index.rarity(2) / 2.0;
@@ -264,9 +265,9 @@ mod tests {
 
     #[test]
     fn messages_that_entries_do_not_see_are_not_counted() {
-        let told = [&DAY[..], &["The bell of the chapel.", "Saved by the bell."]].concat();
+        let story = [&DAY[..], &["The bell of the chapel.", "Saved by the bell."]].concat();
         let mut said: Vec<Message> =
-            told.iter().map(|text| Message::new(Role::User, None, *text)).collect();
+            story.iter().map(|text| Message::new(Role::User, None, *text)).collect();
         let seventh = |said: &[Message]| {
             let hit = KeyHit { message: 6, start: 0, end: 0, key: "bell".to_owned() };
             let mut change = change(&[], "bell", &[]);

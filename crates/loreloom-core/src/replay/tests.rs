@@ -104,8 +104,8 @@ fn a_turn_sees_the_story_under_the_names_it_was_given() {
         ReplayLore { library: &library, active: &active, rules: &rules, counter: &ByteEstimate };
     let mut replay = Replay::new(ChatId::from("c"), lore);
     let said = |name| {
-        let told = [(Role::User, "Hello."), (Role::Assistant, "Yes."), (Role::User, "Good.")];
-        told.map(|(role, text)| Message::new(role, name, text))
+        let talk = [(Role::User, "Hello."), (Role::Assistant, "Yes."), (Role::User, "Good.")];
+        talk.map(|(role, text)| Message::new(role, name, text))
     };
     for message in said(Some("Tom")) {
         replay.say(message);

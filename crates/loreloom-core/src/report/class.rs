@@ -77,7 +77,10 @@ impl Stop {
             | Self::Group { .. }
             | Self::Chance { .. }
             | Self::Warmup { .. }
-            | Self::NotSelected
+            | Self::LowScore { .. }
+            | Self::SearchLimit { .. }
+            | Self::NotSelected { .. }
+            | Self::Unsure { .. }
             | Self::FellBack { .. } => VerdictClass::Near,
             Self::NoKeys
             | Self::NoKeyFound
@@ -91,6 +94,8 @@ impl Stop {
             | Self::Delay { .. }
             | Self::Cooldown { .. }
             | Self::RecursionLevel { .. }
+            | Self::RecursionLimit { .. }
+            | Self::NoMarker { .. }
             | Self::ExcludedFromRecursion
             | Self::Suppressed
             | Self::Once { .. }

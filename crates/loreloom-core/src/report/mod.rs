@@ -229,6 +229,20 @@ pub enum Warning {
         /// Where the text comes from.
         source: Provenance,
     },
+    /// Notes of a vault are as they were read before: it could not be read again in time.
+    OldNotes {
+        /// The vault.
+        vault: String,
+        /// How long ago it was read, in seconds; `None` if it never was.
+        seconds: Option<u64>,
+        /// Why it could not be read.
+        reason: String,
+    },
+    /// A text names the character who speaks, and nobody is known to speak.
+    NobodySpeaks {
+        /// Where the text comes from.
+        source: Provenance,
+    },
     /// A regular expression key does not compile and was matched as plain text.
     KeyNotARegex {
         /// The entry's title.

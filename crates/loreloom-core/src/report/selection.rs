@@ -2,12 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::turn::StillHolds;
+use crate::{dialects::vault::SelectFrom, turn::StillHolds};
 
 /// How a selecting model took part in a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SelectionUse {
+    /// What it chose from.
+    #[serde(default)]
+    pub from: SelectFrom,
     /// How many notes it could choose from.
     pub candidates: u32,
     /// How many it chose.

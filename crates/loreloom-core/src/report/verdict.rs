@@ -58,6 +58,9 @@ pub enum Outcome {
         place: Option<Place>,
         /// The tokens of its text.
         tokens: Tokens,
+        /// The tokens it had before it was shortened to fit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shortened_from: Option<Tokens>,
         /// How it came to fire.
         trigger: Box<Trigger>,
     },
@@ -211,6 +214,11 @@ pub enum Stop {
         /// The level it waits for.
         level: u32,
     },
+    /// Recursion would bring it in, but takes no further step.
+    RecursionLimit {
+        /// The steps it takes.
+        steps: u32,
+    },
     /// Only other entries' text holds its keys, and it may not be activated by that.
     ExcludedFromRecursion,
     /// `@@dont_activate`.
@@ -232,6 +240,20 @@ pub enum Stop {
         score: Option<f64>,
         /// How near it had to be.
         threshold: f64,
+    },
+    /// It is about what is said, but does not fit well enough.
+    LowScore {
+        /// How well it fits.
+        score: f64,
+        /// How well it had to.
+        needed: f64,
+    },
+    /// It is about what is said, but enough others fit better.
+    SearchLimit {
+        /// How well it fits.
+        score: f64,
+        /// How many notes are looked at.
+        most: usize,
     },
     /// A key was found, but further back than it scans.
     OutOfReach {
@@ -326,6 +348,11 @@ pub enum Stop {
         /// What it needed.
         needed: Tokens,
     },
+    /// It goes to an outlet or slot, and the prompt has no marker for that.
+    NoMarker {
+        /// The outlet or slot.
+        name: String,
+    },
     /// Lore and memory together have too little room, and it is among the least important.
     NoRoom {
         /// What it needed.
@@ -389,7 +416,18 @@ pub enum Stop {
         most: u32,
     },
     /// The selecting model did not choose it.
-    NotSelected,
+    NotSelected {
+        /// The key that brought it before the model, if one did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+    },
+    /// The selecting model chose it, but was not sure enough.
+    Unsure {
+        /// How sure it was.
+        confidence: String,
+        /// How sure it had to be.
+        needed: String,
+    },
     /// It is a guide for people who write lore, and never sent.
     Guide,
     /// The selecting model gave no choice, and the rule for that leaves it out.
@@ -517,21 +555,25 @@ impl Stop {
             Self::Delay { .. } => 3,
             Self::Cooldown { .. } => 4,
             Self::RecursionLevel { .. } => 5,
-            Self::ExcludedFromRecursion => 6,
+            Self::ExcludedFromRecursion | Self::RecursionLimit { .. } => 6,
             Self::Suppressed | Self::Once { .. } => 7,
             Self::Gate { .. } | Self::Copied { .. } | Self::CopyOfNothing => 8,
             Self::Excluded { .. } => 9,
-            Self::NoKeys | Self::NoKeyFound | Self::KeyTooSlow { .. } | Self::NotNear { .. } => 10,
-            Self::OutOfReach { .. } => 11,
+            Self::NoKeys
+            | Self::NoKeyFound
+            | Self::KeyTooSlow { .. }
+            | Self::NotNear { .. }
+            | Self::LowScore { .. } => 10,
+            Self::OutOfReach { .. } | Self::SearchLimit { .. } => 11,
             Self::Required { .. } => 12,
             Self::Secondary { .. } => 13,
-            Self::Group { .. } => 14,
+            Self::Warmup { .. } | Self::Group { .. } => 14,
             Self::Chance { .. } => 15,
             Self::BudgetClosed { .. } => 16,
             Self::Budget { .. } | Self::OverBudget { .. } => 17,
-            Self::Warmup { .. } => 18,
-            Self::Resting { .. } => 19,
-            Self::NotSelected | Self::FellBack { .. } => 20,
+            Self::Resting { .. } => 18,
+            Self::NotSelected { .. } | Self::FellBack { .. } => 19,
+            Self::Unsure { .. } => 20,
             Self::Folder { .. } => 21,
             Self::Context { .. } => 22,
             Self::Blocked => 23,
@@ -540,6 +582,7 @@ impl Stop {
             Self::Stripped { .. } => 26,
             Self::MaxEntries { .. } => 27,
             Self::NoRoom { .. } => 28,
+            Self::NoMarker { .. } => 29,
         }
     }
 
@@ -554,6 +597,10 @@ impl Stop {
             Self::Cooldown { .. } => "cooldown",
             Self::RecursionLevel { .. } => "recursion_level",
             Self::ExcludedFromRecursion => "excluded_from_recursion",
+            Self::RecursionLimit { .. } => "recursion_limit",
+            Self::LowScore { .. } => "low_score",
+            Self::SearchLimit { .. } => "search_limit",
+            Self::Unsure { .. } => "unsure",
             Self::Suppressed => "suppressed",
             Self::NoKeys => "no_keys",
             Self::NoKeyFound => "no_key_found",
@@ -568,6 +615,7 @@ impl Stop {
             Self::Budget { .. } => "budget",
             Self::BudgetClosed { .. } => "budget_closed",
             Self::NoRoom { .. } => "no_room",
+            Self::NoMarker { .. } => "no_marker",
             Self::Warmup { .. } => "warmup",
             Self::Resting { .. } => "resting",
             Self::Context { .. } => "context",
@@ -578,7 +626,7 @@ impl Stop {
             Self::Excludes { .. } => "excludes",
             Self::Stripped { .. } => "stripped",
             Self::MaxEntries { .. } => "max_entries",
-            Self::NotSelected => "not_selected",
+            Self::NotSelected { .. } => "not_selected",
             Self::Guide => "guide",
             Self::FellBack { .. } => "fell_back",
             Self::OverBudget { .. } => "over_budget",
@@ -606,7 +654,7 @@ mod tests {
         let rows = book.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
         let mut told: Vec<&str> = rows.map(|(code, _)| code).collect();
         let mut codes = codes();
-        assert_eq!(codes.len(), 56);
+        assert_eq!(codes.len(), 61);
         codes.sort_unstable();
         told.sort_unstable();
         assert_eq!(told, codes);

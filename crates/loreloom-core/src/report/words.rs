@@ -29,8 +29,11 @@ pub fn sentence(verdict: &Verdict, names: Names<'_>) -> String {
 fn plain_sentence(verdict: &Verdict, names: Names<'_>) -> String {
     let stands = verdict.stands.as_deref();
     match &verdict.outcome {
-        Outcome::Activated { place, trigger, tokens } => {
-            let reason = reason(trigger, names);
+        Outcome::Activated { place, trigger, tokens, shortened_from } => {
+            let mut reason = reason(trigger, names);
+            if let Some(before) = shortened_from {
+                reason = format!("{reason}; shortened from {before} to {tokens} tokens");
+            }
             match (place, stands) {
                 (Some(own), Some(stands)) => {
                     let (here, own) = (self::place(&stands.place), self::place(own));
@@ -110,12 +113,20 @@ pub fn warning(warning: &Warning) -> String {
             quoted(key)
         ),
         Warning::AlreadyThere { source } => {
-            let what = match source {
-                Provenance::Lore { entry, .. } => format!("entry {entry}"),
-                Provenance::AuthorsNote => "the author's note".to_owned(),
-                Provenance::Memory(slot) => format!("memory of slot {slot}"),
+            format!("{}: the front end had put it into the prompt itself", origin(source))
+        }
+        Warning::NobodySpeaks { source } => format!(
+            "{}: it says `{{{{char}}}}`, but no character is known to speak, so the macro stays",
+            origin(source)
+        ),
+        Warning::OldNotes { vault, seconds, reason } => {
+            let vault =
+                if vault.is_empty() { String::new() } else { format!(" {}", quoted(vault)) };
+            let since = match seconds {
+                Some(seconds) => format!("its notes are {} old", count_long(*seconds, "second")),
+                None => "it has no notes yet".to_owned(),
             };
-            format!("{what}: the front end had put it into the prompt itself")
+            format!("the vault{vault} could not be read, {since}: {reason}")
         }
         Warning::Decorator { entry, line, problem } => {
             let why = match problem {
@@ -130,9 +141,22 @@ pub fn warning(warning: &Warning) -> String {
     }
 }
 
+/// Where a text comes from.
+fn origin(source: &Provenance) -> String {
+    match source {
+        Provenance::Lore { entry, .. } => format!("entry {entry}"),
+        Provenance::AuthorsNote => "the author's note".to_owned(),
+        Provenance::Memory(slot) => format!("memory of slot {slot}"),
+    }
+}
+
+fn count_long(number: u64, what: &str) -> String {
+    count(u32::try_from(number).unwrap_or(u32::MAX), what)
+}
+
 /// How a selecting model took part, as a sentence.
 pub fn selection(selection: &SelectionUse) -> String {
-    let SelectionUse { candidates, chosen, served, fallback } = selection;
+    let SelectionUse { candidates, chosen, served, fallback, .. } = selection;
     let of = format!("{chosen} of {}", count(*candidates, "note"));
     let served = match served {
         Served::Model => format!("the selecting model chose {of}"),
@@ -291,6 +315,12 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         Stop::RecursionLevel { level } => {
             format!("waits for recursion level {level}, which was not reached")
         }
+        Stop::RecursionLimit { steps } => {
+            format!("recursion ends after {}, one more would bring it in", count(*steps, "step"))
+        }
+        Stop::NoMarker { name } => {
+            format!("the prompt has no marker for {}, so it was not put in", quoted(name))
+        }
         Stop::ExcludedFromRecursion => "other entries may not bring it in".to_owned(),
         Stop::Suppressed => "forced off by @@dont_activate".to_owned(),
         Stop::NoKeys => "has no keys".to_owned(),
@@ -313,6 +343,9 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         Stop::Group { group, winner, rule } => {
             self::group(group, winner.as_ref().map(names), *rule)
         }
+        Stop::Chance { probability, .. } if *probability <= 0.0 => {
+            "its chance is 0, so it never comes in".to_owned()
+        }
         Stop::Chance { roll, probability } => {
             format!("rolled {roll:.1}, needed at most {probability:.1}")
         }
@@ -334,7 +367,10 @@ fn stop(stop: &Stop, names: Names<'_>) -> String {
         | Stop::Excludes { .. }
         | Stop::Stripped { .. }
         | Stop::MaxEntries { .. }
-        | Stop::NotSelected
+        | Stop::LowScore { .. }
+        | Stop::SearchLimit { .. }
+        | Stop::NotSelected { .. }
+        | Stop::Unsure { .. }
         | Stop::Guide
         | Stop::FellBack { .. } => vault_stop(stop),
     }
@@ -418,6 +454,18 @@ fn vault_stop(stop: &Stop) -> String {
             format!("the same text was sent in generation {generation}")
         }
         Stop::MaxEntries { most } => format!("{most} others are in already, which is the most"),
+        Stop::LowScore { score, needed } => {
+            format!("is about what is said, but not enough (score {score:.2}, needed {needed:.2})")
+        }
+        Stop::SearchLimit { score, most } => format!(
+            "is about what is said (score {score:.2}), but only the best {most} are looked at"
+        ),
+        Stop::NotSelected { key: Some(key) } => {
+            format!("{} was found, but the selecting model did not choose it", quoted(key))
+        }
+        Stop::Unsure { confidence, needed } => {
+            format!("the selecting model chose it with confidence {confidence}, needed {needed}")
+        }
         Stop::Guide => "a guide for those who write lore, never sent".to_owned(),
         Stop::FellBack { to } => {
             format!("the selecting model gave no choice: {}", to.words())
@@ -467,6 +515,9 @@ fn secondary(key: &str, logic: SelectiveLogic, found: &[String], missing: &[Stri
         SelectiveLogic::NotAll => format!("so were all of {}, which forbids it", list(found)),
         SelectiveLogic::Unknown => "its rule for further keys is unknown".to_owned(),
     };
+    if key.is_empty() {
+        return format!("is about what is said, but {why}");
+    }
     format!("{} was found, but {why}", quoted(key))
 }
 
@@ -516,6 +567,7 @@ mod tests {
         let fired = Outcome::Activated {
             place: Some(Place::BeforeCharacter),
             tokens: Tokens(9),
+            shortened_from: None,
             trigger: Box::new(Trigger {
                 reason: Reason::Constant,
                 phase: ScanPhase::Initial,

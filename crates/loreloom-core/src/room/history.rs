@@ -2,7 +2,7 @@
 
 use super::FRAME;
 use crate::{
-    assemble::{Layout, PromptForm, PromptMark, Stands},
+    assemble::{Layout, MarkKind, PromptForm, PromptMark},
     chat::Role,
     instruct,
     prompt::PromptMessage,
@@ -84,12 +84,12 @@ impl Cut {
 
     /// What is left out, for a report.
     pub fn left_out(&self) -> Vec<LeftOutMessage> {
-        let told = |piece: &OldPiece| LeftOutMessage {
+        let left_out = |piece: &OldPiece| LeftOutMessage {
             role: piece.role,
             tokens: piece.tokens,
             begins: piece.begins.clone(),
         };
-        self.pieces.iter().map(told).collect()
+        self.pieces.iter().map(left_out).collect()
     }
 
     /// Whether a message leaves as a whole.
@@ -194,7 +194,7 @@ fn may_end(pieces: &[OldPiece], at: usize, layout: &Layout) -> bool {
 /// Where the newest exchange begins in the chat: the last message of the user and the one it
 /// answers.
 fn newest(layout: &Layout) -> usize {
-    let story = |mark: &PromptMark| mark.stands == Stands::Story;
+    let story = |mark: &PromptMark| mark.kind == MarkKind::Story;
     let chat = &layout.chat;
     let by_user = chat.iter().rposition(|mark| story(mark) && mark.role == Role::User);
     let last = by_user.or_else(|| chat.iter().rposition(story)).unwrap_or_default();
@@ -202,7 +202,7 @@ fn newest(layout: &Layout) -> usize {
 }
 
 fn is_history(mark: &PromptMark) -> bool {
-    matches!(mark.stands, Stands::Story | Stands::Tool)
+    matches!(mark.kind, MarkKind::Story | MarkKind::Tool)
 }
 
 fn begins(text: &str) -> String {
@@ -221,7 +221,7 @@ fn messages(
     let mut after_tool = false;
     for (at, message) in prompt.iter().enumerate().take(first_kept) {
         let mut marks = layout.chat.iter().filter(|mark| mark.message == at).peekable();
-        let is_tool = marks.clone().any(|mark| mark.stands == Stands::Tool);
+        let is_tool = marks.clone().any(|mark| mark.kind == MarkKind::Tool);
         if marks.peek().is_none() || !marks.all(is_history) || in_head(at) {
             after_tool = false;
             continue;
@@ -245,7 +245,7 @@ fn messages(
     }
     // A call may be the last piece before the newest exchange, which then has its results.
     let mut kept = layout.chat.iter().filter(|mark| mark.message == first_kept);
-    if after_tool && kept.any(|mark| mark.stands == Stands::Tool) {
+    if after_tool && kept.any(|mark| mark.kind == MarkKind::Tool) {
         pieces.pop();
     }
     pieces
@@ -359,7 +359,7 @@ mod tests {
         let mark = |word: &str, role| {
             let start = text.find(word).unwrap();
             let range = Some((start, start + word.len()));
-            PromptMark { message: 0, range, role, stands: Stands::Story }
+            PromptMark { message: 0, range, role, kind: MarkKind::Story }
         };
         let chat = [
             mark("one", Role::User),

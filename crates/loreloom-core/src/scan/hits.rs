@@ -123,7 +123,7 @@ fn span(start: usize, end: usize) -> (u32, u32) {
 }
 
 /// What was found by text, for one index. Holds the texts too, so that equal hashes of
-/// different texts are told apart.
+/// different texts are not mixed up.
 #[derive(Debug)]
 pub struct HitCache<Found = Hits> {
     hits: FxHashMap<u64, (ScanText, Arc<Found>)>,

@@ -48,7 +48,7 @@ struct Class {
 #[derive(Clone, Copy, Debug)]
 struct Filed {
     /// A bit for the end of each pattern: words that only begin alike, which a story is full
-    /// of, are told apart without asking the exact table.
+    /// of, are distinguished without asking the exact table.
     ends: u64,
     length: u32,
     /// The next longer patterns of this window among `longer`.

@@ -168,7 +168,7 @@ impl Transcript {
                 let scan = ScanText::new(format!("{}\n{text}", last.scan.as_str()));
                 transcript.messages.push(TranscriptMessage { scan, ..last });
                 if let Some(lines) = &mut transcript.lines {
-                    lines.push("", text, true, true);
+                    lines.append(text);
                 }
             }
             None => transcript.push(Role::User, None, text),

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Note;
+use super::{NameIndex, Note};
 use crate::{book::is_js_space, digest::Hasher, js_value::is_truthy, tokens::TokenCounter};
 
 /// What happens to notes of the same title.
@@ -84,6 +84,7 @@ pub fn join(notes: Vec<Note>, conflict: Conflict, counter: &dyn TokenCounter) ->
 /// Puts a second note of the same title into the first.
 fn merge(first: &mut Note, second: Note, counter: &dyn TokenCounter) {
     unite(&mut first.keys, second.keys);
+    unite(&mut first.aliases, second.aliases);
     unite(&mut first.tags, second.tags);
     let (mine, theirs) = (&mut first.relations, second.relations);
     unite(&mut mine.links, theirs.links);
@@ -115,15 +116,37 @@ fn merge(first: &mut Note, second: Note, counter: &dyn TokenCounter) {
     }
 }
 
+/// Gives notes of one vault that share a heading their file names as titles. In Obsidian a file's
+/// name is the note's name, and many notes may begin with the same heading. The heading stays an
+/// alias.
+pub fn tell_apart(notes: &mut [Arc<Note>]) {
+    let mut counts: FxHashMap<(String, String), u32> = FxHashMap::default();
+    let key = |note: &Note| (note.vault.clone(), note.title.to_lowercase());
+    for note in notes.iter() {
+        *counts.entry(key(note)).or_default() += 1;
+    }
+    for note in notes {
+        let name = note.file_name();
+        if counts[&key(note)] > 1 && !name.is_empty() && *name != note.title {
+            let name = name.to_owned();
+            let note = Arc::make_mut(note);
+            let heading = std::mem::replace(&mut note.title, name);
+            note.aliases.push(heading);
+        }
+    }
+}
+
 /// Resolves links to the titles of notes, as those notes spell them. Notes whose links do not
 /// change are not copied.
-pub(crate) fn resolve_links(notes: &mut [Arc<Note>]) {
-    let titles: FxHashMap<String, String> =
-        notes.iter().map(|note| (note.title.to_lowercase(), note.title.clone())).collect();
+pub(crate) fn resolve_links(notes: &mut [Arc<Note>], names: &NameIndex) {
+    let titles: Vec<String> = notes.iter().map(|note| note.title.clone()).collect();
     for note in notes {
-        let links = note.relations.links.iter();
-        let resolved: Vec<&String> =
-            links.filter_map(|link| titles.get(&link.to_lowercase())).collect();
+        let mut resolved: Vec<&String> = Vec::new();
+        for link in &note.relations.links {
+            let target = names.find(link).last().map(|ix| &titles[ix.0 as usize]);
+            // Links by file name and by alias may lead to one note.
+            resolved.extend(target.filter(|title| !resolved.contains(title)));
+        }
         if note.relations.resolved_links.iter().ne(resolved.iter().copied()) {
             let resolved = resolved.into_iter().cloned().collect();
             Arc::make_mut(note).relations.resolved_links = resolved;
@@ -203,6 +226,18 @@ mod tests {
         let mut second = note("s", "keep");
         second.fields.insert("mood".to_owned(), Value::Null);
         assert_eq!(merged(note("n", "Keep"), second).fields.get("mood"), None);
+    }
+
+    #[test]
+    fn notes_that_share_a_heading_are_called_by_their_files() {
+        let of = |path: &str, title: &str| Arc::new(Note::new("v", path, title));
+        let mut notes =
+            [of("Npc/Ilka.md", "Overview"), of("Bo.md", "overview"), of("C.md", "Harbour")];
+        tell_apart(&mut notes);
+        let names: Vec<(&str, &[String])> =
+            notes.iter().map(|note| (note.title.as_str(), note.aliases.as_slice())).collect();
+        let (first, second) = (["Overview".to_owned()], ["overview".to_owned()]);
+        assert_eq!(names, [("Ilka", &first[..]), ("Bo", &second[..]), ("Harbour", &[][..])]);
     }
 
     #[test]

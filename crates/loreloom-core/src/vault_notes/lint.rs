@@ -3,8 +3,13 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
-use super::{Note, NotePosition, Relations};
-use crate::{dialects::vault::VaultRules, rules::VaultUse, units::Tokens};
+use super::{Note, NotePosition, Relations, reachable::reachable};
+use crate::{
+    dialects::vault::{SelectionRules, Vault, VaultRules},
+    library::EntryIx,
+    rules::VaultUse,
+    units::Tokens,
+};
 
 /// A finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -26,6 +31,11 @@ pub enum IssueKind {
     EmptyContent,
     /// It requires a title that no note has, so it never comes in.
     UnknownRequired {
+        /// The title.
+        title: String,
+    },
+    /// It requires a title that no note has, which changes nothing: it is always in.
+    IdleRequires {
         /// The title.
         title: String,
     },
@@ -143,6 +153,15 @@ pub enum IssueKind {
         /// Why.
         reason: String,
     },
+    /// A vault has notes, and none of them is lore.
+    NoLore {
+        /// The vault.
+        vault: String,
+        /// How many notes it has.
+        files: usize,
+        /// The setting that would admit them.
+        advice: String,
+    },
     /// A server of notes is asked without the key that it wants.
     NoKey {
         /// The vault.
@@ -180,10 +199,11 @@ pub enum Severity {
 
 impl IssueKind {
     /// The codes of those that are about a note.
-    pub const NOTE_CODES: [&str; 23] = [
+    pub const NOTE_CODES: [&str; 24] = [
         "no_keys",
         "empty_content",
         "unknown_required",
+        "idle_requires",
         "unknown_excluded",
         "unknown_cascade",
         "excludes_itself",
@@ -217,12 +237,14 @@ impl IssueKind {
             | Self::ConstantsOverBudget { .. }
             | Self::NoSelector
             | Self::NotRead { .. }
+            | Self::NoLore { .. }
             | Self::NoKey { .. } => Severity::Error,
             Self::SharedKey { .. }
             | Self::Large { .. }
             | Self::LargeSeed { .. }
             | Self::UnknownLinks { .. }
             | Self::Unmet { .. }
+            | Self::IdleRequires { .. }
             | Self::NoSummary => Severity::Hint,
             Self::NoKeys
             | Self::EmptyContent
@@ -248,12 +270,13 @@ impl IssueKind {
 
 /// Lints notes and how they are used, a selecting model included.
 pub fn inspect_use(notes: &[Note], using: &VaultUse) -> Vec<Issue> {
-    let mut issues = inspect(notes, &using.rules);
+    let mut issues = inspect_by(notes, &using.rules, using.selection.as_ref());
     let about_all = |kind| Issue { title: String::new(), kind };
     if using.rules.keys.depth == 0 && using.selection.is_none() {
         issues.push(about_all(IssueKind::ScanDepthZero));
     }
-    let has_keys = |note: &Note| !note.keys.is_empty() && !note.kind.guide;
+    let by_name = using.rules.keys.names;
+    let has_keys = |note: &Note| (by_name || !note.keys.is_empty()) && !note.kind.guide;
     if using.rules.recursion.enabled && !notes.is_empty() && !notes.iter().any(has_keys) {
         issues.push(about_all(IssueKind::RecursionWithoutKeys));
     }
@@ -272,12 +295,23 @@ pub fn inspect_use(notes: &[Note], using: &VaultUse) -> Vec<Issue> {
 
 /// Lints notes.
 pub fn inspect(notes: &[Note], rules: &VaultRules) -> Vec<Issue> {
-    let known = NotesByName::of(notes, rules.quirks.inspection_minds_case);
+    inspect_by(notes, rules, None)
+}
+
+fn inspect_by(
+    notes: &[Note],
+    rules: &VaultRules,
+    selection: Option<&SelectionRules>,
+) -> Vec<Issue> {
+    let known = NotesByName::of(notes, rules, selection);
     let mut issues = Vec::new();
+    let mut compiled = (0..).map(EntryIx);
     for note in notes {
         let mut kinds = Vec::new();
+        // Guides are not compiled, and nothing brings them in.
+        let ix = if note.kind.guide { None } else { compiled.next() };
         relations(note, &known, &mut kinds);
-        content(note, &known, &mut kinds);
+        content(note, &known, ix, &mut kinds);
         placement(note, &mut kinds);
         issues.extend(kinds.into_iter().map(|kind| Issue { title: note.title.clone(), kind }));
     }
@@ -293,15 +327,22 @@ pub fn inspect(notes: &[Note], rules: &VaultRules) -> Vec<Issue> {
     issues
 }
 
-/// Notes by title and by key, in lower case.
+/// Notes by name and by key, in lower case, as the engine finds them.
 struct NotesByName<'a> {
     titles: FxHashMap<String, Vec<&'a Note>>,
     keys: FxHashMap<String, Vec<&'a Note>>,
+    vault: Vault,
+    /// The notes of the vault, by index.
+    notes: Vec<&'a Note>,
+    reachable: FxHashSet<EntryIx>,
     minds_case: bool,
 }
 
 impl<'a> NotesByName<'a> {
-    fn of(notes: &'a [Note], minds_case: bool) -> Self {
+    fn of(notes: &'a [Note], rules: &VaultRules, selection: Option<&SelectionRules>) -> Self {
+        let minds_case = rules.quirks.inspection_minds_case;
+        let vault = Vault::compile(notes.iter().cloned(), rules);
+        let reachable = reachable(&vault, rules, selection);
         let mut titles: FxHashMap<String, Vec<&Note>> = FxHashMap::default();
         let mut keys: FxHashMap<String, Vec<&Note>> = FxHashMap::default();
         for note in notes {
@@ -311,7 +352,8 @@ impl<'a> NotesByName<'a> {
                 keys.entry(key.trim().to_lowercase()).or_default().push(note);
             }
         }
-        Self { titles, keys, minds_case }
+        let notes = notes.iter().filter(|note| !note.kind.guide).collect();
+        Self { titles, keys, vault, notes, reachable, minds_case }
     }
 
     /// The notes with a title, also spelt so if that counts.
@@ -322,42 +364,62 @@ impl<'a> NotesByName<'a> {
     fn titled(&self, title: &str) -> &[&'a Note] {
         self.titles.get(&title.to_lowercase()).map_or(&[], Vec::as_slice)
     }
+
+    /// The notes that a name means to the engine.
+    fn named(&self, name: &str) -> Vec<&'a Note> {
+        self.vault.named(name).iter().map(|ix| self.notes[ix.0 as usize]).collect()
+    }
 }
 
 fn relations(note: &Note, known: &NotesByName<'_>, out: &mut Vec<IssueKind>) {
     let Relations { requires, excludes, cascade, links, .. } = &note.relations;
     let unknown = |titles: &[String]| -> Vec<String> {
-        titles.iter().filter(|title| known.titled(title).is_empty()).cloned().collect()
+        titles.iter().filter(|title| known.named(title).is_empty()).cloned().collect()
     };
-    out.extend(unknown(requires).into_iter().map(|title| IssueKind::UnknownRequired { title }));
+    // Gates let these pass, whatever they require or exclude.
+    let is_exempt = note.kind.constant || note.kind.seed;
+    out.extend(unknown(requires).into_iter().map(|title| match is_exempt {
+        true => IssueKind::IdleRequires { title },
+        false => IssueKind::UnknownRequired { title },
+    }));
     out.extend(unknown(excludes).into_iter().map(|title| IssueKind::UnknownExcluded { title }));
-    let unknown_cascade = cascade.iter().filter(|title| known.spelt(title).next().is_none());
+    let is_unknown = |title: &&String| {
+        let spelt = !known.minds_case || known.spelt(title).next().is_some();
+        !spelt || known.named(title).is_empty()
+    };
+    let unknown_cascade = cascade.iter().filter(is_unknown);
     out.extend(unknown_cascade.cloned().map(|title| IssueKind::UnknownCascade { title }));
     let same = |a: &str, b: &str| a.to_lowercase() == b.to_lowercase();
-    for title in excludes {
-        if same(title, &note.title) {
+    for title in excludes.iter().filter(|_| !is_exempt) {
+        let others = known.named(title);
+        if others.iter().any(|other| std::ptr::eq(*other, note)) || same(title, &note.title) {
             out.push(IssueKind::ExcludesItself);
-        } else if known.titled(title).iter().any(|other| other.kind.constant) {
+        } else if others.iter().any(|other| other.kind.constant) {
             out.push(IssueKind::ExcludesConstant { title: title.clone() });
-        } else if known.titled(title).iter().any(|other| other.kind.bootstrap) {
+        } else if others.iter().any(|other| other.kind.bootstrap) {
             out.push(IssueKind::ExcludesBootstrap { title: title.clone() });
         }
     }
-    for title in requires.iter().filter(|title| excludes.iter().any(|other| same(other, title))) {
+    let contradicts = |title: &&String| !is_exempt && excludes.iter().any(|one| same(one, title));
+    for title in requires.iter().filter(contradicts) {
         out.push(IssueKind::RequiresAndExcludes { title: title.clone() });
     }
-    let titles = unknown(links);
+    // A link to a guide leads somewhere, if not for the model.
+    let titles: Vec<String> =
+        unknown(links).into_iter().filter(|title| known.titled(title).is_empty()).collect();
     if !titles.is_empty() {
         out.push(IssueKind::UnknownLinks { titles });
     }
 }
 
-fn content(note: &Note, known: &NotesByName<'_>, out: &mut Vec<IssueKind>) {
+fn content(note: &Note, known: &NotesByName<'_>, ix: Option<EntryIx>, out: &mut Vec<IssueKind>) {
     let kind = note.kind;
     if note.content.trim().is_empty() {
         out.push(IssueKind::EmptyContent);
     }
-    if note.keys.is_empty() && !kind.constant && !kind.guide {
+    let has_no_key = |ix: &EntryIx| known.vault.keys_of(*ix).all(|key| key.trim().is_empty());
+    let is_out = |ix: &EntryIx| !known.reachable.contains(ix) && has_no_key(ix);
+    if ix.is_some_and(|ix| is_out(&ix)) {
         out.push(if kind.bootstrap { IssueKind::BootstrapWithoutKeys } else { IssueKind::NoKeys });
     }
     if kind.seed && note.tokens > LARGE_SEED {
@@ -390,7 +452,7 @@ fn placement(note: &Note, out: &mut Vec<IssueKind>) {
     if (seated && elsewhere) || (note.seat.depth.is_some() && note.seat.position.is_none()) {
         out.push(IssueKind::DepthOutsideChat);
     }
-    if note.probability == Some(0.0) {
+    if note.probability == Some(0.0) && !note.kind.constant {
         out.push(IssueKind::ProbabilityZero);
     }
     let is_short = |key: &String| key.trim().chars().count() <= SHORT_WARMUP_KEY;
@@ -434,7 +496,7 @@ fn circle_through(start: &Note, known: &NotesByName<'_>) -> Option<Vec<String>> 
                 return (path.len() > 1)
                     .then(|| path.iter().map(|note| note.title.clone()).collect());
             }
-            if let Some(next) = known.titled(&title).first()
+            if let Some(next) = known.named(&title).first()
                 && seen.insert(title)
             {
                 paths.push_back(path.iter().copied().chain([*next]).collect());
@@ -515,12 +577,49 @@ mod tests {
         let mut note = Note::new("", "A", "A");
         (note.content, note.kind.constant) = ("x".to_owned(), true);
         let mut using = VaultUse::default();
+        using.rules.keys.names = false;
         assert_eq!(inspect_use(&[note.clone()], &using), []);
         using.rules.recursion.enabled = true;
         let issue = Issue { title: String::new(), kind: IssueKind::RecursionWithoutKeys };
         assert_eq!(inspect_use(&[note.clone()], &using), [issue]);
         note.keys = vec!["bell".to_owned()];
         assert_eq!(inspect_use(&[note], &using), []);
+    }
+
+    #[test]
+    fn what_the_engine_can_bring_in_is_not_out_of_reach() {
+        let note = |title: &str| {
+            let mut note = Note::new("", title, title);
+            note.content = "x".to_owned();
+            note
+        };
+        let (mut bell, mut law) = (note("Bell"), note("Law"));
+        bell.keys = vec!["bell".to_owned()];
+        bell.relations.cascade = vec!["Tower".to_owned()];
+        bell.relations.links = vec!["Rope".to_owned()];
+        law.kind.constant = true;
+        law.relations.requires = vec!["Nobody".to_owned()];
+        law.probability = Some(0.0);
+        let notes = [bell, note("Tower"), note("Rope"), law, note("Alone")];
+        let mut using = VaultUse::default();
+        using.rules.keys.names = false;
+        let found = |using: &VaultUse| -> Vec<(String, IssueKind)> {
+            let issues = inspect_use(&notes, using).into_iter();
+            let issues = issues.filter(|issue| issue.kind != IssueKind::NoSummary);
+            issues.map(|issue| (issue.title, issue.kind)).collect()
+        };
+        let no_keys = |title: &str| (title.to_owned(), IssueKind::NoKeys);
+        let idle = ("Law".to_owned(), IssueKind::IdleRequires { title: "Nobody".to_owned() });
+        assert_eq!(found(&using), [no_keys("Rope"), idle.clone(), no_keys("Alone")]);
+        assert_eq!(idle.1.severity(), Severity::Hint);
+        // A model may choose what is linked, or everything.
+        using.selection = Some(SelectionRules::default());
+        assert_eq!(found(&using), [idle.clone(), no_keys("Alone")]);
+        let from = crate::dialects::vault::SelectFrom::Vault;
+        using.selection = Some(SelectionRules { from, ..SelectionRules::default() });
+        assert_eq!(found(&using), [idle.clone()]);
+        (using.selection, using.rules.keys.names) = (None, true);
+        assert_eq!(found(&using), [idle]);
     }
 
     #[test]

@@ -6,7 +6,9 @@ mod changes;
 mod fields;
 mod join;
 mod lint;
+mod names;
 mod note;
+mod reachable;
 mod setup;
 mod title_order;
 
@@ -16,9 +18,10 @@ pub use self::{
         FieldDefinition, FieldKind, Gating, NOT_IMPLEMENTED, Operator, ROUND_TRIP, Tolerance,
         is_empty_value,
     },
-    join::{Conflict, Duplicate, duplicates, join},
+    join::{Conflict, Duplicate, duplicates, join, tell_apart},
     lint::{Issue, IssueKind, Severity, inspect, inspect_use},
+    names::NoteNaming,
     note::{DEEPEST, Note, NoteKind, NotePosition, NoteSeat, Refine, Relations, depth_of, hash_of},
     setup::{NoteSource, Selecting, Setup, inspect_setup},
 };
-pub(crate) use self::{join::resolve_links, title_order::TitleOrder};
+pub(crate) use self::{join::resolve_links, names::NameIndex, title_order::TitleOrder};

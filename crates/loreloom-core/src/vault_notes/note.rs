@@ -21,6 +21,8 @@ pub struct Note {
     pub path: String,
     /// What it is about. Other notes name it by this, ignoring case.
     pub title: String,
+    /// What else people call it.
+    pub aliases: Vec<String>,
     /// The text for the model, without Markdown that is meant for people.
     pub content: String,
     /// What the selecting model reads instead of the text.
@@ -43,6 +45,14 @@ pub struct Note {
     pub warmup: Option<f64>,
     /// Chance, from 0 to 1.
     pub probability: Option<f64>,
+    /// Messages that it stays for after it was injected.
+    pub sticky: Option<u32>,
+    /// Messages that a chat needs before it may come in.
+    pub delay: Option<u32>,
+    /// Of the notes that share a group, one goes in.
+    pub groups: Vec<String>,
+    /// Its weight when a group draws; 100 where it does not say.
+    pub group_weight: Option<f64>,
     /// Where it goes.
     pub seat: NoteSeat,
     /// How it relates to other notes.
@@ -143,6 +153,7 @@ impl Note {
             vault: vault.to_owned(),
             path: path.to_owned(),
             title: title.to_owned(),
+            aliases: Vec::new(),
             content: String::new(),
             summary: String::new(),
             priority: 100.0,
@@ -154,6 +165,10 @@ impl Note {
             cooldown: None,
             warmup: None,
             probability: None,
+            sticky: None,
+            delay: None,
+            groups: Vec::new(),
+            group_weight: None,
             seat: NoteSeat::default(),
             relations: Relations::default(),
             tags: Vec::new(),

@@ -44,6 +44,10 @@ pub struct NoteSource {
     pub turn: Option<Duration>,
     /// What could not be read when it was tried last, and why.
     pub problems: Vec<String>,
+    /// How many notes it has, lore or not.
+    pub files: usize,
+    /// What to do where it has notes and none of them is lore.
+    pub advice: Option<String>,
 }
 
 /// Notes that are so many times older than they may be were forgotten.
@@ -72,6 +76,10 @@ impl NoteSource {
         let vault = || self.name.clone();
         for reason in &self.problems {
             kinds.push(IssueKind::NotRead { vault: vault(), reason: reason.clone() });
+        }
+        if let Some(advice) = &self.advice {
+            let (files, advice) = (self.files, advice.clone());
+            kinds.push(IssueKind::NoLore { vault: vault(), files, advice });
         }
         if !self.remote {
             return;

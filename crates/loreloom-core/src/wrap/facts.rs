@@ -201,8 +201,8 @@ mod tests {
         bell.activation.secondary.active = true;
         bell.activation.secondary.keys = vec![Key::parse("rope"), Key::parse("tower")];
         let storm = entry(8, "Storm", "lightning", "It never ends.", Position::AfterCharacter);
-        let told = woven(vec![bell, storm], &rules("xml-maximum"), 8192);
-        let texts: Vec<&str> = told.injections.iter().map(|one| one.text.as_str()).collect();
+        let outcome = woven(vec![bell, storm], &rules("xml-maximum"), 8192);
+        let texts: Vec<&str> = outcome.injections.iter().map(|one| one.text.as_str()).collect();
         assert_eq!(
             texts,
             [
@@ -210,8 +210,8 @@ mod tests {
                 "<lorebook uid=\"7\" name=\"The &lt;bell&gt;\" world=\"Harrow\" key=\"bell\" secondary=\"rope\" scan=\"initial\" scan_depth=\"2\" iteration=\"1\" activation=\"key\" source=\"message\" matched_in=\"0,1\" triggered_by=\"assistant,user\" via_recursion=\"false\" constant=\"false\" sticky=\"false\" position=\"at_depth\" depth=\"2\" role=\"system\" order=\"100\" tokens=\"7\" chat_length=\"2\" timestamp=\"1700\">\nCracked by lightning.\n</lorebook>",
             ]
         );
-        let sent: Tokens = told.injections.iter().map(|one| one.tokens).sum();
-        assert_eq!(told.report.budgets[0].used, sent);
+        let sent: Tokens = outcome.injections.iter().map(|one| one.tokens).sum();
+        assert_eq!(outcome.report.budgets[0].used, sent);
     }
 
     #[test]
@@ -230,11 +230,11 @@ mod tests {
             entry(uid, "Same name", "bell", &format!("Line {uid}\n\n[/LB]"), position)
         });
         let entries: Vec<Entry> = entries.collect();
-        let told = woven(entries, &rules("lb"), 8192);
-        assert_eq!(told.injections.len(), 8);
+        let outcome = woven(entries, &rules("lb"), 8192);
+        assert_eq!(outcome.injections.len(), 8);
         let format = rules("lb").wrap;
         let mut contents: Vec<String> = Vec::new();
-        for injection in &told.injections {
+        for injection in &outcome.injections {
             match unwrap(&injection.text, [&format]).as_slice() {
                 [Segment::Entry(one)] if one.fields.name() == Some("Same name") => {
                     contents.push(one.content.clone());
@@ -259,13 +259,13 @@ mod tests {
             ("lb", 36, false),
             ("lb", 40, true),
         ] {
-            let told = woven(bell(), &rules(wrap), context);
-            assert_eq!(told.injections.len(), usize::from(fits), "{wrap} {context}");
+            let outcome = woven(bell(), &rules(wrap), context);
+            assert_eq!(outcome.injections.len(), usize::from(fits), "{wrap} {context}");
         }
-        let told = woven(bell(), &rules("lb"), 36);
+        let outcome = woven(bell(), &rules("lb"), 36);
         let stop =
             Outcome::Stopped(Stop::Budget { needed: Tokens(9), left: Tokens(8), over: Tokens(0) });
-        assert_eq!(told.report.verdicts[0].outcome, stop);
+        assert_eq!(outcome.report.verdicts[0].outcome, stop);
     }
 
     #[test]
@@ -277,8 +277,8 @@ mod tests {
         rules.regex_scripts = vec![serde_json::from_value(script).unwrap()];
         let bell = entry(7, "bell", "bell", "The bell LB.", Position::AfterCharacter);
         let empty = entry(8, "empty", "bell", "", Position::AfterCharacter);
-        let told = woven(vec![bell, empty], &rules, 8192);
-        let texts: Vec<&str> = told.injections.iter().map(|one| one.text.as_str()).collect();
+        let outcome = woven(vec![bell, empty], &rules, 8192);
+        let texts: Vec<&str> = outcome.injections.iter().map(|one| one.text.as_str()).collect();
         assert_eq!(texts, ["[LB:bell]The gong gong.[/LB]"]);
     }
 }

@@ -107,7 +107,7 @@ mod tests {
     }
 
     /// The fields that a format has of these entries.
-    fn told(format: &WrapFormat, entries: &[Unwrapped]) -> Vec<Segment> {
+    fn segments(format: &WrapFormat, entries: &[Unwrapped]) -> Vec<Segment> {
         let mut segments = Vec::new();
         for (at, one) in entries.iter().enumerate() {
             if at > 0 {
@@ -123,7 +123,7 @@ mod tests {
         for format in FORMATS {
             let format: WrapFormat = format.parse().unwrap();
             let text = written(&format, entries);
-            assert_eq!(unwrap(&text, [&format]), told(&format, entries), "{format}: {text:?}");
+            assert_eq!(unwrap(&text, [&format]), segments(&format, entries), "{format}: {text:?}");
         }
     }
 

@@ -55,7 +55,7 @@ pub fn strip_echo<'text>(
 ) -> Cow<'text, str> {
     let steps = Steps::default();
     strip(text, &rules.wrap, &|entry| {
-        let told = entry.content.trim();
+        let content = entry.content.trim();
         let mut all = (0..library.len()).filter_map(|at| u32::try_from(at).ok()).map(EntryIx);
         all.any(|ix| {
             // A name is compared at once; making the text may take scripts.
@@ -63,7 +63,7 @@ pub fn strip_echo<'text>(
                 return false;
             }
             let sent = worldinfo::sent_text(library, ix, &rules.regex_scripts, macros, &steps);
-            sent.trim() == told
+            sent.trim() == content
         })
     })
 }

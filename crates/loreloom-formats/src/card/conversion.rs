@@ -14,7 +14,7 @@ const OURS: &str = "loreloom";
 const VERSION: u64 = 1;
 
 /// What the card says, without empty fields; a field of no standard is one of its own.
-pub(crate) fn told(card: &Card) -> Map<String, Value> {
+pub(crate) fn fields(card: &Card) -> Map<String, Value> {
     let Ok(Value::Object(mut fields)) = serde_json::to_value(card) else { return Map::new() };
     fields.shift_remove("version");
     if let Some(Value::Object(others)) = fields.shift_remove(EXTENSIONS) {
@@ -45,7 +45,7 @@ pub(crate) fn write_whole(
     let plain = Card { extensions: without_ours(card.extensions.clone()), ..card.clone() };
     let mut data = json::write(&plain, version);
     let found = read_again(&data, version);
-    let mut rest = told(&plain);
+    let mut rest = fields(&plain);
     rest.retain(|name, value| found.get(name) != Some(value));
     if rest.is_empty() || !matches!(version, CardVersion::V2 | CardVersion::V3) {
         return (data, rest);
@@ -61,7 +61,7 @@ pub(crate) fn write_whole(
 fn read_again(data: &Map<String, Value>, version: CardVersion) -> Map<String, Value> {
     let text = Value::Object(data.clone()).to_string();
     let Ok(parsed) = crate::json::parse(&text, usize::MAX) else { return Map::new() };
-    told(&json::read(&parsed.root, version, &mut Notes::default()))
+    fields(&json::read(&parsed.root, version, &mut Notes::default()))
 }
 
 /// The unknown fields without what we wrote among them.
@@ -112,7 +112,7 @@ mod tests {
         let text = json!({ "spec": "chara_card_v2", "data": data }).to_string();
         let parsed = crate::json::parse(&text, 16).unwrap();
         let again = json::read(&parsed.root, CardVersion::V2, &mut Notes::default());
-        assert_eq!(told(&again), told(&card()));
+        assert_eq!(fields(&again), fields(&card()));
 
         let (_, lost) = write_whole(&card(), CardVersion::V1);
         let lost: Vec<&String> = lost.keys().collect();

@@ -12,7 +12,7 @@ use loreloom_core::book::Extensions;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
-    conversion::{told, write_whole},
+    conversion::{fields, write_whole},
     json::{mirrors, named, read, to_v2, write},
 };
 

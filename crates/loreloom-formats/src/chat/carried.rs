@@ -55,7 +55,7 @@ fn state_with(chat: &ImportedChat, id: impl Fn(&str) -> Option<EntryId>) -> Stor
         sticky: records("sticky"),
         cooldown: records("cooldown"),
         variables: Variables {
-            local: variables.map(told).unwrap_or_default(),
+            local: variables.map(texts).unwrap_or_default(),
             ..Variables::default()
         },
         ..StoryState::default()
@@ -87,7 +87,7 @@ fn record(value: &Value) -> Option<TimedRecord> {
 }
 
 /// Variables as text: that is how entries read them.
-fn told(variables: &Map<String, Value>) -> BTreeMap<String, String> {
+fn texts(variables: &Map<String, Value>) -> BTreeMap<String, String> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     variables.iter().map(|(name, value)| (name.clone(), text(value))).collect()
 }

@@ -113,7 +113,7 @@ impl Outside {
         if let Some(card) = &document.card {
             texts.push(object(&json::parse(text::without_bom(card), &options.limits)?.root));
         }
-        let card = read.card.as_ref().map(card::told);
+        let card = read.card.as_ref().map(card::fields);
         Ok(Self { format: Some(format), texts, card })
     }
 }
@@ -256,8 +256,8 @@ mod tests {
         assert_eq!(bytes, None);
         let shown =
             |one: &Conflict| format!("{}: {} {} {}", one.field, one.base, one.ours, one.theirs);
-        let told: Vec<String> = conflicts.iter().map(shown).collect();
-        assert_eq!(told, [r#"data.first_mes: "a" "b" "c""#]);
+        let lines: Vec<String> = conflicts.iter().map(shown).collect();
+        assert_eq!(lines, [r#"data.first_mes: "a" "b" "c""#]);
     }
 
     #[test]

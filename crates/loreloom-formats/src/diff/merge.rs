@@ -83,12 +83,12 @@ fn mark(book: &mut Book, conflict: &Conflict) {
     let entry = book.entries.iter_mut().find(|entry| Some(&entry.id) == conflict.entry.as_ref());
     let place = entry.map_or(&mut book.extensions, |entry| &mut entry.extensions);
     let Conflict { field, base, ours, theirs, .. } = conflict;
-    let told = json!({ "field": field, "base": base, "ours": ours, "theirs": theirs });
+    let mark = json!({ "field": field, "base": base, "ours": ours, "theirs": theirs });
     let marks = place.entry(MARK).or_insert_with(|| json!([]));
     match marks {
-        Value::Array(marks) => marks.push(told),
+        Value::Array(marks) => marks.push(mark),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-            *marks = json!([told]);
+            *marks = json!([mark]);
         }
     }
 }

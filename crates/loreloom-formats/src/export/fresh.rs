@@ -162,7 +162,7 @@ fn card_document(
 
 /// What a format that is no card cannot say about a character: everything.
 pub(super) fn card_losses(card: &Card, losses: &mut Vec<Loss>) {
-    losses.extend(card::told(card).into_iter().map(card_loss));
+    losses.extend(card::fields(card).into_iter().map(card_loss));
 }
 
 fn card_loss((field, value): (String, Value)) -> Loss {

@@ -18,12 +18,12 @@ use crate::detect::Format;
 pub fn own_words(book: &Book, losses: &[Loss]) -> Vec<String> {
     // A format calls a field the same in every entry.
     let mut known: FxHashMap<(bool, &str), String> = FxHashMap::default();
-    let told = losses.iter().map(|loss| {
+    let sentences = losses.iter().map(|loss| {
         let key = (loss.entry.is_some(), loss.field.as_str());
         let word = || own_word(book, loss.entry.as_ref(), &loss.field);
         known.entry(key).or_insert_with(word).clone()
     });
-    told.collect()
+    sentences.collect()
 }
 
 /// The word of the book's own format for a field of an entry, or of the book. Without such a

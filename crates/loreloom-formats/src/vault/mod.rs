@@ -5,11 +5,13 @@
 //! falls back to the small one where a file is not quite YAML, since a person who forgot a
 //! quote must not lose a note.
 
+mod admission;
 mod body;
 mod conversion;
 mod field_definition;
 mod field_file;
 mod frontmatter;
+mod inline_tags;
 mod mini_yaml;
 mod note;
 mod oddities;
@@ -21,12 +23,13 @@ mod tests;
 mod warning;
 
 pub use self::{
+    admission::Admission,
     body::{Headings, clean, links, title},
     conversion::{WrittenNote, entry_of, notes_of},
     field_definition::BadField,
     field_file::{FieldFile, read_fields},
     frontmatter::{Frontmatter, YamlReader, split},
-    note::{NoteFile, NoteRead, NoteRules, Skip, TagNames, read_note},
+    note::{NoteFile, NoteRead, NoteRules, Skip, TagNames, read_note, tags_of},
     oddities::{Fault, OddValue, fault, odd_values},
     repair::repair,
     safe::{file_name, plain_markdown, without_closed_blocks},

@@ -14,7 +14,10 @@ use loreloom_core::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
-use super::{Headings, NoteWarning, WarningCode, YamlReader, body, split};
+use super::{
+    Admission, Headings, NoteWarning, WarningCode, YamlReader, body, inline_tags::inline_tags,
+    split,
+};
 
 /// A file of a vault.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +39,8 @@ pub struct NoteRules {
     pub yaml: YamlReader,
     /// Where headings say their text.
     pub headings: Headings,
+    /// Which notes are lore.
+    pub admits: Admission,
     /// The tags that mean something.
     pub tags: TagNames,
     /// The vault's own fields. They come from the vault, not from settings.
@@ -49,8 +54,11 @@ pub struct NoteRules {
     pub world_info_fields: bool,
     /// Whether a note without a title is left out.
     pub needs_title: bool,
-    /// Whether titles may be written as links and tags with `#`, as Obsidian does.
+    /// Whether titles may be written as links, tags with `#` and in the text, and notes have
+    /// aliases, as in Obsidian.
     pub obsidian_style: bool,
+    /// Whether `sticky`, `delay`, `group` and `group_weight` are rules; else they are only kept.
+    pub timing_and_groups: bool,
     /// Whether an empty text for `keys` is a key, if one that is never found.
     pub blank_key: bool,
 }
@@ -60,6 +68,7 @@ impl Default for NoteRules {
         Self {
             yaml: YamlReader::Full,
             headings: Headings::OnOneLine,
+            admits: Admission::default(),
             tags: TagNames::default(),
             fields: FieldDefinition::built_in(),
             lenient: true,
@@ -67,6 +76,7 @@ impl Default for NoteRules {
             world_info_fields: true,
             needs_title: true,
             obsidian_style: true,
+            timing_and_groups: true,
             blank_key: false,
         }
     }
@@ -86,6 +96,7 @@ impl NoteRules {
             yaml: YamlReader::Mini,
             headings: Headings::AcrossLines,
             obsidian_style: false,
+            timing_and_groups: false,
             blank_key: true,
             ..Self::default()
         }
@@ -144,7 +155,7 @@ impl TagNames {
 pub enum Skip {
     /// It has no fields.
     NoFrontmatter,
-    /// It has no tag that marks lore.
+    /// It has no tag that marks lore, and the rules admit it by nothing else.
     NoLoreTag,
     /// It says `enabled: false`.
     Disabled,
@@ -188,6 +199,12 @@ pub fn read_note(file: NoteFile<'_>, rules: &NoteRules) -> NoteRead {
     }
     let note = reader.read(file, front.body).map(Box::new);
     NoteRead { note, warnings: reader.warnings }
+}
+
+/// The tags of a file, in lower case, lore or not.
+pub fn tags_of(text: &str, rules: &NoteRules) -> Vec<String> {
+    let front = split(text, rules.yaml);
+    NoteReader { fields: front.fields, rules, warnings: Vec::new() }.tags(front.body)
 }
 
 /// Fields whose spelling is put right.
@@ -258,11 +275,12 @@ impl NoteReader<'_> {
     }
 
     fn read(&mut self, file: NoteFile<'_>, text: &str) -> Result<Note, Skip> {
-        let tags = self.tags();
+        let tags = self.tags(text);
         let names = &self.rules.tags;
         let tagged = |name: &str| !name.is_empty() && tags.contains(&name.to_lowercase());
         let guide = tagged(&names.guide);
-        if !tagged(&names.lore) && !guide {
+        let admitted = self.rules.admits.admits(file.path, &tags, tagged(&names.lore));
+        if !admitted && !guide {
             return Err(if self.fields.is_empty() { Skip::NoFrontmatter } else { Skip::NoLoreTag });
         }
         if self.get("enabled") == &Value::Bool(false) {
@@ -288,6 +306,7 @@ impl NoteReader<'_> {
         note.content = body::clean(text, self.rules.headings);
         note.kind = kind;
         note.keys = keys;
+        note.aliases = self.aliases();
         note.tags = tags.into_iter().filter(|tag| !markers.contains(tag)).collect();
         note.relations = self.relations(text);
         self.read_rules(&mut note);
@@ -312,9 +331,55 @@ impl NoteReader<'_> {
         };
         note.refine = Refine { keys: self.list("refine_keys"), logic: self.logic() };
         note.graph = self.get("graph") != &Value::Bool(false);
+        if self.rules.timing_and_groups {
+            note.sticky = self.messages("sticky");
+            note.delay = self.messages("delay");
+            note.groups = self.groups();
+            note.group_weight = self.coerced("group_weight").filter(above_zero);
+        }
     }
 
-    fn tags(&self) -> Vec<String> {
+    /// What else Obsidian calls the note.
+    fn aliases(&self) -> Vec<String> {
+        if !self.rules.obsidian_style {
+            return Vec::new();
+        }
+        let mut aliases: Vec<String> = Vec::new();
+        for field in ["aliases", "alias"] {
+            let listed = self.list(field).into_iter();
+            // Obsidian takes text with commas for several names, and an empty item for none.
+            let is_text = self.get(field).is_string();
+            let parts = listed.flat_map(|one| match is_text {
+                true => one.split(',').map(|part| part.trim().to_owned()).collect(),
+                false => vec![one],
+            });
+            aliases.extend(parts.filter(|alias| !alias.is_empty() && alias != "null"));
+        }
+        aliases
+    }
+
+    /// A number of messages above 0.
+    fn messages(&mut self, field: &str) -> Option<u32> {
+        let number = self.coerced(field)?.clamp(0.0, f64::from(u32::MAX));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "clamped to the range first"
+        )]
+        let messages = number.ceil() as u32;
+        Some(messages).filter(|messages| *messages > 0)
+    }
+
+    /// The groups of a note: a list, or a text with commas, as World Info writes it.
+    fn groups(&self) -> Vec<String> {
+        let listed = self.list("group").into_iter();
+        let names = listed.flat_map(|one| {
+            one.split(',').map(|part| part.trim().to_owned()).collect::<Vec<String>>()
+        });
+        names.filter(|name| !name.is_empty()).collect()
+    }
+
+    fn tags(&self, text: &str) -> Vec<String> {
         let tags: Vec<String> = match self.get("tags") {
             Value::Array(list) => list.iter().map(text_of).collect(),
             // Obsidian takes text with commas or blanks for several tags.
@@ -329,7 +394,12 @@ impl NoteReader<'_> {
             Some(rest) if self.rules.obsidian_style => rest.to_lowercase(),
             Some(_) | None => tag.to_lowercase(),
         };
-        tags.into_iter().map(plain).collect()
+        let mut tags: Vec<String> = tags.into_iter().map(plain).collect();
+        if self.rules.obsidian_style {
+            let inline = inline_tags(text).into_iter();
+            tags.extend(inline.filter(|tag| !tags.contains(tag)).collect::<Vec<_>>());
+        }
+        tags
     }
 
     fn keys(&mut self) -> Vec<String> {
@@ -451,7 +521,8 @@ impl NoteReader<'_> {
             }
         }
         let round_trip: &[&str] = if self.rules.world_info_fields { &ROUND_TRIP } else { &[] };
-        let carried = NOT_IMPLEMENTED.iter().map(|name| (name, WarningCode::NotImplemented));
+        let kept: &[&str] = if self.rules.timing_and_groups { &[] } else { &NOT_IMPLEMENTED };
+        let carried = kept.iter().map(|name| (name, WarningCode::NotImplemented));
         let carried = carried.chain(round_trip.iter().map(|name| (name, WarningCode::RoundTrip)));
         for (name, code) in carried {
             let Some(value) = self.fields.get(*name) else { continue };

@@ -29,12 +29,12 @@ pub(super) struct Ask {
 
 impl Ask {
     /// The answer, where there is one.
-    pub(super) fn told(&self) -> Telling {
+    pub(super) fn reply(&self) -> Telling {
         self.telling(self.prompts.first().map_or(&[], Vec::as_slice), 0)
     }
 
     /// All answers: of each prompt, all its choices.
-    pub(super) fn all_told(&self) -> Vec<Telling> {
+    pub(super) fn replies(&self) -> Vec<Telling> {
         let each = |prompt| (0..).take(self.choices).map(move |at| (prompt, at));
         let all = self.prompts.iter().flat_map(each);
         all.map(|(prompt, at)| self.telling(prompt, at)).collect()
@@ -52,10 +52,10 @@ impl Ask {
     }
 
     /// Tokens of the prompts, and of these answers.
-    pub(super) fn tokens(&self, told: &[Telling]) -> (u32, u32) {
+    pub(super) fn tokens(&self, replies: &[Telling]) -> (u32, u32) {
         let count = |text: &str| FastEstimate.count(text).0;
         let prompts = self.prompts.iter().flatten().map(|message| count(&message.content)).sum();
-        (prompts, told.iter().map(|telling| count(&telling.text)).sum())
+        (prompts, replies.iter().map(|telling| count(&telling.text)).sum())
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Completion<'ask> {
     /// In seconds since 1970.
     pub(super) created: i64,
     pub(super) ask: &'ask Ask,
-    pub(super) told: &'ask [Telling],
+    pub(super) replies: &'ask [Telling],
 }
 
 fn finish(telling: &Telling) -> &'static str {
@@ -32,7 +32,7 @@ fn finish(telling: &Telling) -> &'static str {
 impl Completion<'_> {
     /// The whole answer.
     pub(super) fn document(&self) -> Value {
-        let numbered = (0..).zip(self.told);
+        let numbered = (0..).zip(self.replies);
         let choices = numbered.map(|(at, telling): (u64, &Telling)| {
             let mut choice =
                 json!({"index": at, "logprobs": null, "finish_reason": finish(telling)});
@@ -53,7 +53,7 @@ impl Completion<'_> {
     /// is asked for.
     pub(super) fn events(&self) -> Vec<Bytes> {
         let mut chunks = Vec::new();
-        for (at, telling) in (0..).zip(self.told) {
+        for (at, telling) in (0..).zip(self.replies) {
             if self.completed == Completed::Chat {
                 chunks.push(self.chunk(at, &json!({"role": "assistant", "content": ""}), None));
             }
@@ -105,7 +105,7 @@ impl Completion<'_> {
     }
 
     fn usage(&self) -> Value {
-        let (prompt, completion) = self.ask.tokens(self.told);
+        let (prompt, completion) = self.ask.tokens(self.replies);
         json!({
             "prompt_tokens": prompt,
             "completion_tokens": completion,

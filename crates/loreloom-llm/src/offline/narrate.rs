@@ -75,7 +75,7 @@ impl Pen<'_> {
     fn without_speaker(&mut self, kind: Move, lore: &[&LoreSentence]) -> Vec<String> {
         let open = mirrored(&self.scene.ask, None)
             .unwrap_or_else(|| self.pick(world_takes_it(kind), None));
-        let told = match lore.first() {
+        let lore_line = match lore.first() {
             Some(first) => {
                 let leads = if self.again { &TOLD_AGAIN[..] } else { &TOLD_LEADS };
                 after_lead(&self.pick(leads, None), &first.text)
@@ -83,7 +83,7 @@ impl Pen<'_> {
             None => self.pick(&AROUND, None),
         };
         let second = lore.get(1).map(|second| second.text.clone()).unwrap_or_default();
-        vec![open, told, second, self.pick(&GOES_ON, None)]
+        vec![open, lore_line, second, self.pick(&GOES_ON, None)]
     }
 
     /// One or two sentences of lore in quotation marks.
@@ -127,7 +127,7 @@ impl Pen<'_> {
         };
         (0..table.len())
             .map(filled)
-            .find(|phrase| phrase.is_empty() || !self.scene.told.contains(phrase.as_str()))
+            .find(|phrase| phrase.is_empty() || !self.scene.replies.contains(phrase.as_str()))
             .unwrap_or_else(|| filled(0))
     }
 
@@ -178,8 +178,8 @@ fn mirrored(message: &str, speaker: Option<&Character>) -> Option<String> {
     let action = sentences(plain.lines().next()?).into_iter().next()?;
     let action = action.trim_end_matches('*').to_owned();
     does(&action)?;
-    let told = !action.contains(['"', '“', '?', '*']);
-    if !told || action.len() > LONGEST_ACTION {
+    let is_plain = !action.contains(['"', '“', '?', '*']);
+    if !is_plain || action.len() > LONGEST_ACTION {
         return None;
     }
     let words: Option<Vec<String>> = action.split(' ').map(|word| turned(word, speaker)).collect();
@@ -273,8 +273,8 @@ mod tests {
     #[test]
     fn whom_the_user_calls_you_is_the_speaker() {
         let mira = Character { name: "Mira Vane".to_owned(), possessive: "her" };
-        let told = mirrored("I hand you my lamp and take your key.", Some(&mira));
-        assert_eq!(told.as_deref(), Some("You hand Mira your lamp and take Mira's key."));
+        let line = mirrored("I hand you my lamp and take your key.", Some(&mira));
+        assert_eq!(line.as_deref(), Some("You hand Mira your lamp and take Mira's key."));
     }
 
     #[test]

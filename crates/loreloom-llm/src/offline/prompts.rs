@@ -19,11 +19,11 @@ pub(super) fn llama_events(model: &str, telling: &Telling, tokens: (u32, u32)) -
     words.chain([end]).map(|event| Bytes::from(format!("data: {event}\n\n"))).collect()
 }
 
-fn llama_end(model: &str, telling: &Telling, (read, told): (u32, u32), text: &str) -> Value {
+fn llama_end(model: &str, telling: &Telling, (read, written): (u32, u32), text: &str) -> Value {
     let reason = if telling.cut { "limit" } else { "eos" };
     json!({
         "index": 0, "content": text, "stop": true, "stop_type": reason, "model": model,
-        "tokens_evaluated": read, "tokens_predicted": told, "truncated": false,
+        "tokens_evaluated": read, "tokens_predicted": written, "truncated": false,
     })
 }
 

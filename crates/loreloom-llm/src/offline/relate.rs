@@ -47,20 +47,20 @@ pub(super) struct Chosen<'a> {
 /// twice in a row.
 pub(super) fn choose(scene: &OfflineScene) -> Chosen<'_> {
     let weights = weights(scene);
-    let not_in = |told: &str| -> Vec<&LoreSentence> {
-        let told = told.to_lowercase();
+    let not_in = |text: &str| -> Vec<&LoreSentence> {
+        let text = text.to_lowercase();
         let sentences = scene.lore.iter();
         sentences
-            .filter(|sentence| !told.contains(core_of(&sentence.text).as_str()))
+            .filter(|sentence| !text.contains(core_of(&sentence.text).as_str()))
             .filter(|sentence| !is_about(&sentence.text, scene.persona.as_deref()))
             .collect()
     };
     let stands = |sentence: &LoreSentence| !leans(&sentence.text);
-    let fresh = not_in(&scene.told);
+    let fresh = not_in(&scene.replies);
     if let Some(first) = best(&fresh, &weights, stands) {
         return Chosen { sentences: with_second(&fresh, first, &weights, scene), again: false };
     }
-    if let Some(first) = best(&not_in(&scene.told_last), &weights, stands) {
+    if let Some(first) = best(&not_in(&scene.last_reply), &weights, stands) {
         return Chosen { sentences: vec![first], again: true };
     }
     Chosen { sentences: nearest(&fresh, scene).into_iter().collect(), again: false }

@@ -18,9 +18,9 @@ pub(super) struct OfflineScene {
     /// Sentences about the world, in the order of the prompt.
     pub(super) lore: Vec<LoreSentence>,
     /// Everything the model has said so far.
-    pub(super) told: String,
+    pub(super) replies: String,
     /// What it said last.
-    pub(super) told_last: String,
+    pub(super) last_reply: String,
     /// Decides between equally good words.
     pub(super) seed: u64,
 }
@@ -66,8 +66,8 @@ impl OfflineScene {
             persona,
             before: before.unwrap_or_default().to_owned(),
             lore,
-            told: of_role(messages, Role::Assistant).collect::<Vec<_>>().join("\n"),
-            told_last: of_role(messages, Role::Assistant).last().unwrap_or_default().to_owned(),
+            replies: of_role(messages, Role::Assistant).collect::<Vec<_>>().join("\n"),
+            last_reply: of_role(messages, Role::Assistant).last().unwrap_or_default().to_owned(),
             seed: hash.finish_u64(),
         }
     }
@@ -82,12 +82,13 @@ fn of_role(messages: &[PromptMessage], role: Role) -> impl Iterator<Item = &str>
 
 /// Who is asked to speak: what the prompt says last wins over who spoke last.
 fn speaker(messages: &[PromptMessage], system: &[&str]) -> Option<String> {
-    let told = system.iter().rev().find_map(|content| speaker_in(content));
-    told.or_else(|| {
-        let last = messages.iter().rev().find(|message| message.role == Role::Assistant)?;
-        last.name.clone().or_else(|| prefix_of(&last.content))
-    })
-    .filter(|name| !NOBODY.contains(&name.to_lowercase().as_str()))
+    let speaker = system.iter().rev().find_map(|content| speaker_in(content));
+    speaker
+        .or_else(|| {
+            let last = messages.iter().rev().find(|message| message.role == Role::Assistant)?;
+            last.name.clone().or_else(|| prefix_of(&last.content))
+        })
+        .filter(|name| !NOBODY.contains(&name.to_lowercase().as_str()))
 }
 
 /// The speaker that an instruction names.

@@ -62,10 +62,12 @@ impl OfflineUpstream {
             }
             ("/completion", &Method::POST) => asked_one(&call.body, llama),
             ("/api/v1/generate" | "/api/latest/generate", &Method::POST) => {
-                asked_one(&call.body, |ask| document(StatusCode::OK, &prompts::kobold(&ask.told())))
+                asked_one(&call.body, |ask| {
+                    document(StatusCode::OK, &prompts::kobold(&ask.reply()))
+                })
             }
             ("/api/extra/generate/stream", &Method::POST) => asked_one(&call.body, |ask| {
-                let events = prompts::kobold_events(&ask.told());
+                let events = prompts::kobold_events(&ask.reply());
                 reply(StatusCode::OK, "text/event-stream", events)
             }),
             ("/embeddings", &Method::POST) => {
@@ -120,8 +122,9 @@ impl OfflineUpstream {
 
     fn completion(self, completed: Completed, ask: &Ask, body: &[u8]) -> UpstreamReply {
         let id = Hasher::new("offline-id").field(body).finish().to_string();
-        let told = ask.all_told();
-        let completion = Completion { completed, id, created: self.seconds(), ask, told: &told };
+        let replies = ask.replies();
+        let completion =
+            Completion { completed, id, created: self.seconds(), ask, replies: &replies };
         if ask.stream.unwrap_or_default() {
             return reply(StatusCode::OK, "text/event-stream", completion.events());
         }
@@ -130,7 +133,7 @@ impl OfflineUpstream {
 
     /// An answer in the words of the responses API.
     fn response(self, ask: &Ask, body: &[u8]) -> UpstreamReply {
-        let telling = ask.told();
+        let telling = ask.reply();
         let id = Hasher::new("offline-id").field(body).finish().to_string();
         let tokens = ask.tokens(std::slice::from_ref(&telling));
         let (created, model) = (self.seconds(), &ask.model);
@@ -175,7 +178,7 @@ fn answered(ask: Result<Ask, String>, answer: impl FnOnce(&Ask) -> UpstreamReply
 }
 
 fn llama(ask: &Ask) -> UpstreamReply {
-    let telling = ask.told();
+    let telling = ask.reply();
     let tokens = ask.tokens(std::slice::from_ref(&telling));
     if ask.stream.unwrap_or_default() {
         let events = prompts::llama_events(&ask.model, &telling, tokens);
@@ -217,7 +220,7 @@ fn tell_ollama(asked: ollama::Asked, body: &[u8]) -> UpstreamReply {
     if ask.is_empty() {
         return document(StatusCode::OK, &ollama::loaded(asked, &ask.model, body));
     }
-    let telling = ask.told();
+    let telling = ask.reply();
     let stream = ask.stream.unwrap_or(true);
     let media = if stream { "application/x-ndjson" } else { "application/json" };
     reply(StatusCode::OK, media, ollama::answer(asked, &ask.model, &telling, stream))

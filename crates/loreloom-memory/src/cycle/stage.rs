@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use loreloom_ports::{ModelError, Outcome};
 use serde::{Deserialize, Serialize};
 
 use super::Backend;
@@ -57,6 +58,31 @@ pub struct CycleReport {
     pub failed: Vec<(CycleStage, DriveError)>,
     /// Contradictions found in the reply.
     pub contradictions: Vec<String>,
+}
+
+impl CycleReport {
+    /// The first stage whose model did not answer, and why.
+    pub(crate) fn unanswered(&self) -> Option<(&DriveError, &ModelError)> {
+        self.failed.iter().find_map(|(_, error)| match error {
+            DriveError::NoAnswer { source, .. } => Some((error, source)),
+            DriveError::Unreadable(_) => None,
+        })
+    }
+
+    /// Replies that could not be read.
+    pub(crate) fn unread(&self) -> impl Iterator<Item = String> {
+        self.failed.iter().filter_map(|(_, error)| match error {
+            DriveError::Unreadable(unread) => Some(unread.to_string()),
+            DriveError::NoAnswer { .. } => None,
+        })
+    }
+
+    /// How a job with these results ends. Replies that could not be read make it a failure, even
+    /// if other stages found something: nobody would look for what is missing otherwise.
+    pub(crate) fn end(&self) -> Outcome {
+        let errors: Vec<String> = self.unread().collect();
+        if errors.is_empty() { Outcome::Done } else { Outcome::Failed { error: errors.join("\n") } }
+    }
 }
 
 /// Runs stages and records their results.

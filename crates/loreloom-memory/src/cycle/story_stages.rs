@@ -140,9 +140,11 @@ pub(super) async fn write_profile(
 ) {
     let (longterm, session) = (remembered.longterm(), remembered.session());
     let entities = remembered.entities();
+    let notes =
+        profiles::ProfileNotes { longterm: &longterm, session: &session, entities: &entities };
     let drawn = runner
         .run(CycleStage::Profile, |script| {
-            profiles::run(occasion.character, &longterm, &session, &entities, script)
+            profiles::run(occasion.character, notes, occasion.config.rules, script)
         })
         .await
         .flatten();

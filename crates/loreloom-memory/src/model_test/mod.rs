@@ -138,7 +138,9 @@ impl ModelTrial {
                 .collect(),
             Self::Epistemic => epistemic::parse(reply, rules)
                 .into_iter()
-                .map(|told| format!("{} {}: {}", told.subject, told.kind.as_str(), told.content))
+                .map(|insight| {
+                    format!("{} {}: {}", insight.subject, insight.kind.as_str(), insight.content)
+                })
                 .collect(),
         }
     }

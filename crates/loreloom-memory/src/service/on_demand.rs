@@ -8,9 +8,7 @@ use loreloom_core::{
     ids::{ChatId, TenantId},
     units::Tokens,
 };
-use loreloom_ports::{
-    Author, Clock, MemoryError, MemoryLog, MemoryWriteId, ModelError, SeenStory, Write,
-};
+use loreloom_ports::{Author, Clock, MemoryError, MemoryLog, MemoryWriteId, SeenStory, Write};
 
 use super::{
     ModelRoles, Options, PathViews, Ports, Who,
@@ -18,6 +16,7 @@ use super::{
 };
 use crate::{
     cycle::{self, Backend, Demand, Occasion, Progress, WorkingMemory},
+    drive::DriveError,
     record::CharacterMemory,
     text::QuarterEstimate,
     tiers::Config,
@@ -46,7 +45,7 @@ pub enum DemandError {
     },
     /// The model failed.
     #[error(transparent)]
-    Model(#[from] ModelError),
+    Model(#[from] DriveError),
     /// The store failed, or the story changed meanwhile.
     #[error(transparent)]
     Memory(#[from] MemoryError),
@@ -114,7 +113,7 @@ impl OnDemand {
         let mut report =
             cycle::on_demand(demand, occasion, &mut after, backend, &mut progress).await;
         if let Some((_, error)) = report.failed.pop() {
-            return Err(error.source.into());
+            return Err(error.into());
         }
         let anchor = path.last().map(|item| item.id);
         let (before, seen) = (view.character.as_ref(), view.character_seen);

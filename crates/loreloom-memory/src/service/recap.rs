@@ -22,7 +22,7 @@ pub enum RecapError {
         chat: ChatId,
     },
     /// The model failed.
-    #[error("{error}: {}", error.source)]
+    #[error("{error}")]
     Model {
         /// How it failed.
         error: DriveError,
@@ -73,7 +73,8 @@ impl Recaps {
         let (memory, _) = self.views.chat_view(ChatPath { tenant, chat, path: &path }).await?;
         let newest = &path[path.len().saturating_sub(messages)..];
         let summary = memory.summary.as_deref();
-        let pass = |script: &mut Script<'_>| recap::run(newest, summary, script);
+        let rules = self.options.rules.text;
+        let pass = |script: &mut Script<'_>| recap::run(newest, summary, rules, script);
         let text = drive(pass, &mut Answers::default(), model, None).await;
         text.map_err(|error| RecapError::Model { error })
     }

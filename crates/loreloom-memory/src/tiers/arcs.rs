@@ -6,8 +6,9 @@ use regex::Regex;
 
 use super::{Config, GUARD, PassSource, bullets, contents, lines::for_each_tagged};
 use crate::{
-    pass::{ModelQuestion, Need, Purpose, Script, is_none},
+    pass::{ModelQuestion, Need, Purpose, Script},
     record::{ArcSummary, Memory, Scene, StoryArc},
+    reply::{prose, says_nothing},
     rules::Rules,
     similarity::Vectors,
     text::{jaccard, pattern, units},
@@ -16,8 +17,8 @@ use crate::{
 use loreloom_ports::MemoryId;
 
 static LINE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?im)^\[(arc|resolved)\](\s+)(.+)$"));
-static INDENTED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?im)^[ \t]*\[(arc|resolved)\](\s+)(.+)$"));
+static LOOSE_LINE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?im)^\[\s*(arc|resolved)[^\]]*\](:?\s*)(.+)$"));
 
 /// An arc must be longer than this.
 const SHORTEST: usize = 15;
@@ -62,10 +63,10 @@ pub fn prompt_for(source: &PassSource<'_>, open: &[&str]) -> ModelQuestion {
 /// Reads a reply. One closing line may close several of the `open` arcs.
 pub fn parse(reply: &str, open: &[&str], rules: &Rules) -> ArcsReply {
     let mut change = ArcsReply::default();
-    if is_none(reply) {
+    if says_nothing(reply, rules.text) {
         return change;
     }
-    let line = rules.text.choose(&INDENTED, &LINE);
+    let line = rules.text.choose(&LOOSE_LINE, &LINE);
     for_each_tagged(reply, line, rules, |parts| {
         let text = &parts[3];
         if !parts[1].eq_ignore_ascii_case("arc") {
@@ -78,6 +79,13 @@ pub fn parse(reply: &str, open: &[&str], rules: &Rules) -> ArcsReply {
     let mut seen = vec![false; open.len()];
     change.resolve.retain(|at| !std::mem::replace(&mut seen[*at], true));
     change
+}
+
+/// Whether a reply has a line of the form asked for, even if it says nothing new.
+fn has_tag(reply: &str, rules: &Rules) -> bool {
+    let mut found = false;
+    for_each_tagged(reply, rules.text.choose(&LOOSE_LINE, &LINE), rules, |_| found = true);
+    found
 }
 
 /// What an arcs pass works on.
@@ -121,8 +129,12 @@ pub fn run(input: &ArcsInput<'_>, script: &mut Script<'_>) -> Result<ArcsOutcome
     }
     let open: Vec<&StoryArc> = input.arcs.iter().filter(|arc| !arc.resolved).collect();
     let open_texts: Vec<&str> = open.iter().map(|arc| arc.content.as_str()).collect();
-    let reply = script.ask(prompt_for(&input.source, &open_texts))?.unwrap_or_default();
-    let change = parse(reply, &open_texts, input.config.rules);
+    let rules = input.config.rules;
+    let change = script
+        .ask_for(prompt_for(&input.source, &open_texts), rules.text, |reply| {
+            has_tag(reply, rules).then(|| parse(reply, &open_texts, rules))
+        })?
+        .unwrap_or_default();
     let session = input.session.iter().map(|memory| memory.content.as_str());
     let compared = change.add.iter().map(String::as_str).chain(open_texts.iter().copied());
     let vectors = script.vectors(compared.chain(session))?;
@@ -130,7 +142,8 @@ pub fn run(input: &ArcsInput<'_>, script: &mut Script<'_>) -> Result<ArcsOutcome
     // An arc that just ended may start again, so it does not count as known.
     let mut going = open_texts.clone();
     going.retain(|text| !closed.contains(text));
-    let new = novel(&change.add, &going, input.session, vectors);
+    let hiding = if rules.notes_hide_threads { input.session } else { &[] };
+    let new = novel(&change.add, &going, hiding, vectors);
 
     let mut outcome = ArcsOutcome {
         added: new.len(),
@@ -168,13 +181,12 @@ pub fn run(input: &ArcsInput<'_>, script: &mut Script<'_>) -> Result<ArcsOutcome
     Ok(outcome)
 }
 
-/// New arcs that repeat no session detail, no known arc and not each other.
-fn novel(add: &[String], open: &[&str], session: &[&Memory], vectors: &Vectors) -> Vec<String> {
+/// New arcs that repeat none of these notes, no known arc and not each other.
+fn novel(add: &[String], open: &[&str], notes: &[&Memory], vectors: &Vectors) -> Vec<String> {
     let mut new: Vec<String> = Vec::new();
     for text in add {
-        let is_detail = session
-            .iter()
-            .any(|memory| vectors.likeness(text, &memory.content).reaches(0.78, 0.45));
+        let is_detail =
+            notes.iter().any(|memory| vectors.likeness(text, &memory.content).reaches(0.78, 0.45));
         let is_known = open
             .iter()
             .copied()
@@ -231,10 +243,12 @@ fn summarise(
         .take(MEMORIES)
         .copied()
         .collect();
-    let reply = script.ask(summary_prompt(arc, &scenes, &memories))?.unwrap_or_default().trim();
-    Ok((!reply.is_empty()).then(|| ArcSummary {
+    let question = summary_prompt(arc, &scenes, &memories);
+    let rules = input.config.rules.text;
+    let summary = script.ask_for(question, rules, |reply| prose(reply, rules))?;
+    Ok(summary.map(|summary| ArcSummary {
         arc: arc.to_owned(),
-        summary: reply.to_owned(),
+        summary: summary.to_owned(),
         source_scene_ids: scenes.iter().filter_map(|scene| scene.ts).collect(),
         source_memory_ids: memories.iter().map(|memory| memory.id.clone()).collect(),
         ts: Some(input.source.now),
@@ -257,13 +271,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_needs_a_blank_and_a_thread_needs_words() {
-        let change = parse(
-            "[arc]No blank means no thread here.\n[ARC] Find the map.\n[arc] Find the map again",
-            &[],
-            &Rules::default(),
+    fn a_thread_needs_words_and_a_strict_reader_wants_a_blank_before_them() {
+        let reply =
+            "[arc]No blank is before it.\n[ARC] Find the map.\n- **[arc]** Find the map again";
+        assert_eq!(
+            parse(reply, &[], &Rules::default()).add,
+            ["No blank is before it.", "Find the map again"]
         );
-        assert_eq!(change.add, ["Find the map again"]);
+        let reply = "[arc]No blank is before it.\n[ARC] Find the map.\n[arc] Find the map again";
+        assert_eq!(parse(reply, &[], &Rules::smart_memory_1_8()).add, ["Find the map again"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::{GUARD, bullets, contents};
 use crate::{
     pass::{ModelQuestion, Need, Purpose, Script},
     record::{ArcSummary, Canon, Memory},
+    reply::prose,
     rules::Rules,
 };
 
@@ -47,8 +48,9 @@ pub fn run(
     }
     let memories: Vec<&Memory> =
         memories.iter().filter(|memory| is_canonical(memory, rules)).take(SHOWN).copied().collect();
-    let text = script.ask(prompt_for(character, arcs, &memories))?.unwrap_or_default().trim();
-    Ok((!text.is_empty()).then(|| Canon { text: text.to_owned(), ts: None }))
+    let question = prompt_for(character, arcs, &memories);
+    let text = script.ask_for(question, rules.text, |reply| prose(reply, rules.text))?;
+    Ok(text.map(|text| Canon { text: text.to_owned(), ts: None }))
 }
 
 #[cfg(test)]

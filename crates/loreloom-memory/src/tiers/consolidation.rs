@@ -12,14 +12,17 @@ use crate::{
     entities,
     ids::Ids,
     number::clamp_u32,
-    pass::{ModelQuestion, Need, Purpose, Script, is_none},
+    pass::{ModelQuestion, Need, Purpose, Script},
+    recall::tokens,
     record::{Entity, Expiration, Memory, MemoryKind, Retirement, TimeScope},
+    reply::says_nothing,
     rules::Merged,
     score::{timeline, trim_by_priority},
-    similarity::Vectors,
+    similarity::{Measured, Vectors},
     text::jaccard,
 };
 use loreloom_ports::MemoryId;
+use rustc_hash::FxHashSet;
 
 /// From this overlap on, two lines are about the same time.
 const SAME_TIME: f64 = 0.30;
@@ -107,8 +110,8 @@ pub fn prompt_for(kind: MemoryKind, base: &[&Memory], batch: &[&Memory]) -> Mode
              together into one richer note; lose no name, number or condition. Write only \
              notes that are new or changed, one per line, in this form:\n\
              [{kind}:importance:expiry] one statement\n\
-             Settled notes that need no change are not repeated. If the new notes should all \
-             stay as they are, answer NONE.\n\n\
+             Notes that you do not mention stay as they are. If all of them should stay as they \
+             are, answer NONE.\n\n\
              Settled notes:\n{}\n\nNew notes:\n{}",
             contents(base),
             contents(batch),
@@ -259,7 +262,7 @@ enum ConsolidationReply {
 /// Reads a reply. A line of another kind keeps that kind.
 fn read(reply: Option<&str>, input: &ConsolidationInput<'_>) -> ConsolidationReply {
     let Some(reply) = reply else { return ConsolidationReply::Unreadable };
-    if reply.trim().is_empty() || is_none(reply) {
+    if says_nothing(reply, input.config.rules.text) {
         return ConsolidationReply::NothingToMerge;
     }
     let lines = parse_lines(reply, input.tier, input.config.rules);
@@ -302,19 +305,39 @@ fn merge_kind(
             None => active.push(memory),
         }
     }
+    let keeps = input.config.rules.merged == Merged::Retired;
     for memory in batch {
         let nearest = merged.iter_mut().max_by(|a, b| {
             let overlap = |new: &Reconciled| jaccard(&new.memory.content, &memory.content);
             overlap(a).total_cmp(&overlap(b))
         });
-        if let Some(new) = nearest {
-            parents.push(adopt(&mut new.memory, memory));
+        match nearest {
+            Some(new) if !keeps || replaces(&new.memory, &memory, vectors) => {
+                parents.push(adopt(&mut new.memory, memory));
+            }
+            Some(_) if keeps => active.push(Memory { consolidated: true, ..memory }),
+            Some(_) | None => {}
         }
     }
-    if input.config.rules.merged == Merged::Retired {
+    if keeps {
         tier.retired.append(&mut parents);
     }
     active.extend(merged.into_iter().map(|new| new.memory));
+}
+
+/// Whether a merged memory says what another one says: by their meaning, or because it has most of
+/// its words.
+fn replaces(merged: &Memory, memory: &Memory, vectors: &Vectors) -> bool {
+    const SAME_COSINE: f64 = 0.75;
+    let likeness = vectors.likeness(&merged.content, &memory.content);
+    if likeness.measure == Measured::Vectors && likeness.score >= SAME_COSINE {
+        return true;
+    }
+    let stems = |text: &str| -> FxHashSet<String> {
+        tokens(text).into_iter().map(|token| token.stem).collect()
+    };
+    let (own, merged) = (stems(&memory.content), stems(&merged.content));
+    2 * own.intersection(&merged).count() >= own.len()
 }
 
 /// A line of a reply as a merged memory, with the newest provenance of its batch.

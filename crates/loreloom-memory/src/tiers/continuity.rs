@@ -1,12 +1,13 @@
 //! Contradictions between a reply and what is known, and a note that corrects them.
 
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 
 use regex::Regex;
 
 use super::{GUARD, bullets};
 use crate::{
-    pass::{ModelQuestion, Need, Purpose, Script, is_none},
+    pass::{ModelQuestion, Need, Purpose, Script},
+    reply::{is_refusal, plain_lines, prose, says_nothing},
     rules::Rules,
     text::{TextRules, pattern, reply_lines},
 };
@@ -16,9 +17,9 @@ static ALL_CLEAR: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\bno (?:contradictions?|conflicts?)\b|\bdoes not (?:contradict|conflict)\b|\bconsistent with\b|\baligns? with\b|\bno issues? found\b",
     )
 });
-/// A bullet or a number before a contradiction. Digits at the start of a sentence are removed too.
+/// A bullet or a number before a contradiction, as Smart Memory removes it: digits at the start of
+/// a sentence too.
 static MARK: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[-•*\d.]+\s*"));
-static MARKS: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[-•*\d.)–\s]+"));
 
 /// Asks for contradictions.
 pub fn prompt_for(facts: &[&str], reply: &str) -> ModelQuestion {
@@ -40,17 +41,20 @@ pub fn prompt_for(facts: &[&str], reply: &str) -> ModelQuestion {
 /// Reads the contradictions of a reply. An all-clear in the first line counts for the whole reply.
 pub fn parse(reply: &str, rules: &Rules) -> Vec<String> {
     let says_none = match rules.text {
-        TextRules::Tolerant => is_none(reply),
+        TextRules::Tolerant => says_nothing(reply, rules.text),
         TextRules::Literal => reply.trim().eq_ignore_ascii_case("none"),
     };
     let first = reply_lines(reply).next();
     if says_none || first.is_some_and(|line| ALL_CLEAR.is_match(line)) {
         return Vec::new();
     }
-    let mark = rules.text.choose(&MARKS, &MARK);
-    reply
+    let without_mark = |line| match rules.text {
+        TextRules::Tolerant => Cow::Borrowed(line),
+        TextRules::Literal => MARK.replace(line, ""),
+    };
+    plain_lines(reply, rules.text)
         .split(['\n', '\r'])
-        .map(|line| mark.replace(line, "").trim().to_owned())
+        .map(|line| without_mark(line).trim().to_owned())
         .filter(|line| !line.is_empty() && !line.ends_with(':'))
         .collect()
 }
@@ -89,12 +93,16 @@ pub fn run(
     rules: &Rules,
     script: &mut Script<'_>,
 ) -> Result<ContinuityOutcome, Need> {
-    let answer = script.ask(prompt_for(facts, reply))?.unwrap_or_default();
-    let contradictions = parse(answer, rules);
+    let text = rules.text;
+    let contradictions = script
+        .ask_for(prompt_for(facts, reply), text, |answer| {
+            (!text.is_tolerant() || !is_refusal(answer)).then(|| parse(answer, rules))
+        })?
+        .unwrap_or_default();
     let mut note = None;
     if repair && !contradictions.is_empty() {
-        let answer = script.ask(repair_prompt(&contradictions, facts))?.unwrap_or_default().trim();
-        note = (!answer.is_empty()).then(|| answer.to_owned());
+        let question = repair_prompt(&contradictions, facts);
+        note = script.ask_for(question, text, |answer| prose(answer, text))?.map(str::to_owned);
     }
     Ok(ContinuityOutcome { contradictions, repair: note })
 }
@@ -120,7 +128,7 @@ mod tests {
             ("1. Odo is dead.", "Odo is dead.", "Odo is dead."),
             ("1) Odo is dead.", "Odo is dead.", ") Odo is dead."),
             ("  - indented", "indented", "- indented"),
-            ("* **Odo**", "Odo**", "**Odo**"),
+            ("* **Odo**", "Odo", "**Odo**"),
             ("- - Odo", "Odo", "- Odo"),
             ("None.", "", "None."),
             ("No  contradictions", "No  contradictions", "No  contradictions"),

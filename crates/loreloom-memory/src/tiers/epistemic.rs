@@ -9,6 +9,7 @@ use crate::{
     ids::Ids,
     pass::{ModelQuestion, Need, Purpose, Script},
     record::{Insight, InsightKind},
+    reply::plain_lines,
     rules::Rules,
     text::{pattern, reply_lines},
     window::{lines, speakers},
@@ -74,11 +75,11 @@ pub fn prompt_for(source: &PassSource<'_>, known: &[&Insight]) -> ModelQuestion 
     }
 }
 
-/// Reads the insights of a reply. Comments, bullets, unknown tags and lines without `|` are
-/// skipped.
+/// Reads the insights of a reply. Comments, unknown tags and lines without `|` are skipped.
 pub fn parse(reply: &str, rules: &Rules) -> Vec<ParsedInsight> {
     let form = rules.text.choose(&LOOSE_LINE, &LINE);
-    reply_lines(reply).filter_map(|line| parse_line(&form.captures(line)?)).collect()
+    let reply = plain_lines(reply, rules.text);
+    reply_lines(&reply).filter_map(|line| parse_line(&form.captures(line)?)).collect()
 }
 
 fn parse_line(parts: &Captures<'_>) -> Option<ParsedInsight> {
@@ -138,10 +139,16 @@ pub fn run(input: &EpistemicInput<'_>, script: &mut Script<'_>) -> Result<Episte
     let held: Vec<usize> =
         (0..input.known.len()).filter(|at| input.known[*at].retired.is_none()).collect();
     let shown: Vec<&Insight> = held.iter().map(|at| &input.known[*at]).collect();
-    let reply = script.ask(prompt_for(&input.source, &shown))?.unwrap_or_default();
+    let rules = input.config.rules;
+    let (parsed, retired) = script
+        .ask_for(prompt_for(&input.source, &shown), rules.text, |reply| {
+            let read = (parse(reply, rules), parse_retired(reply));
+            (!read.0.is_empty() || !read.1.is_empty()).then_some(read)
+        })?
+        .unwrap_or_default();
 
     let mut insights = input.known.to_vec();
-    for number in parse_retired(reply) {
+    for number in retired {
         if let Some(at) = number.checked_sub(1).and_then(|at| held.get(at)) {
             insights[*at].retired = Some(input.source.now);
         }
@@ -150,7 +157,6 @@ pub fn run(input: &EpistemicInput<'_>, script: &mut Script<'_>) -> Result<Episte
         insights.retain(|insight| insight.retired.is_none());
     }
     let mut ids = input.ids.clone();
-    let parsed = parse(reply, input.config.rules);
     let texts = parsed.iter().map(|new| new.content.as_str());
     let vectors = script.vectors(texts.chain(insights.iter().map(|i| i.content.as_str())))?;
     let mut news: Vec<Insight> = Vec::new();

@@ -8,13 +8,14 @@ use super::{Config, GUARD, PassSource};
 use crate::{
     pass::{ModelQuestion, Need, Purpose, Script},
     record::{Entity, Ledger, StateKind},
+    reply::plain_lines,
     rules::Rules,
     text::{pattern, reply_lines},
     window::lines,
 };
 
 static CARD: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)\[state:\s*([^\]]+):([^:\]]+)\]\s*(.*)$"));
+    LazyLock::new(|| pattern(r"(?im)\[state:\s*([^\]]+):([^:\]]+)\]\s*(.*)$"));
 
 /// Values that mean "unknown".
 const PLACEHOLDERS: &[&str] = &[
@@ -61,7 +62,7 @@ pub fn prompt_for(source: &PassSource<'_>, tracked: &[(&str, StateKind)]) -> Mod
 /// Reads the cards of a reply; later lines about the same entity add to earlier ones.
 pub fn parse(reply: &str, rules: &Rules) -> Ledger {
     let mut ledger = Ledger::default();
-    for line in reply_lines(reply) {
+    for line in reply_lines(&plain_lines(reply, rules.text)) {
         let Some(parts) = CARD.captures(line) else { continue };
         let (name, kind) = (parts[1].trim(), parts[2].trim());
         let fields: Vec<(String, String)> =
@@ -115,8 +116,12 @@ pub fn run(input: &LedgerInput<'_>, script: &mut Script<'_>) -> Result<LedgerOut
     if is_off || tracked.is_empty() || input.source.messages().is_empty() {
         return Ok(LedgerOutcome { updated: 0, ledger });
     }
-    let reply = script.ask(prompt_for(&input.source, &tracked))?.unwrap_or_default();
-    let news = parse(reply, input.config.rules);
+    let rules = input.config.rules;
+    let news = script
+        .ask_for(prompt_for(&input.source, &tracked), rules.text, |reply| {
+            CARD.is_match(reply).then(|| parse(reply, rules))
+        })?
+        .unwrap_or_default();
     let news = if input.config.rules.ledger_expires { sourced(news, &input.source) } else { news };
     ledger.merge(&news);
     Ok(LedgerOutcome { updated: news.len(), ledger })

@@ -9,24 +9,21 @@ use regex::{Captures, Regex};
 
 use super::consolidation::Tier;
 use crate::{
-    pass::is_none,
     record::{Expiration, MemoryKind},
+    reply::{plain_lines, says_nothing},
     rules::Rules,
     text::{LINE_ENDS, pattern, units},
 };
 
 /// A tag at the start of a line, and a statement after it or on the next line. The tag may be
 /// longer than the name of its kind, and may contain a line break.
-fn tagged(kinds: [MemoryKind; 4], indent: &str) -> Regex {
+fn tagged(kinds: [MemoryKind; 4]) -> Regex {
     let kinds = kinds.map(MemoryKind::as_str).join("|");
-    pattern(&format!(r"(?im)^{indent}\[({kinds})([^\]]*)\](\s*)(.+)$"))
+    pattern(&format!(r"(?im)^\[({kinds})([^\]]*)\](\s*)(.+)$"))
 }
 
-static LONG_TERM: LazyLock<Regex> = LazyLock::new(|| tagged(MemoryKind::LONG_TERM, ""));
-static SESSION: LazyLock<Regex> = LazyLock::new(|| tagged(MemoryKind::SESSION, ""));
-static LONG_TERM_INDENTED: LazyLock<Regex> =
-    LazyLock::new(|| tagged(MemoryKind::LONG_TERM, r"[ \t]*"));
-static SESSION_INDENTED: LazyLock<Regex> = LazyLock::new(|| tagged(MemoryKind::SESSION, r"[ \t]*"));
+static LONG_TERM: LazyLock<Regex> = LazyLock::new(|| tagged(MemoryKind::LONG_TERM));
+static SESSION: LazyLock<Regex> = LazyLock::new(|| tagged(MemoryKind::SESSION));
 static SCORE: LazyLock<Regex> = LazyLock::new(|| pattern(r":\s*([1-3])\b"));
 static EXPIRY: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i):\s*(scene|session|permanent)\b"));
 static ENTITY: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)entity=([^:\[\]]*)"));
@@ -49,16 +46,21 @@ pub struct MemoryCandidate {
 
 /// Reads all lines of a tier's kinds whose statement is long enough.
 pub fn parse_lines(reply: &str, tier: Tier, rules: &Rules) -> Vec<MemoryCandidate> {
-    if is_none(reply) {
+    if says_nothing(reply, rules.text) {
         return Vec::new();
     }
     let line = match tier {
-        Tier::LongTerm => rules.text.choose(&LONG_TERM_INDENTED, &LONG_TERM),
-        Tier::Session => rules.text.choose(&SESSION_INDENTED, &SESSION),
+        Tier::LongTerm => &LONG_TERM,
+        Tier::Session => &SESSION,
     };
     let mut found = Vec::new();
     for_each_tagged(reply, line, rules, |parts| found.extend(candidate(parts, tier, rules)));
     found
+}
+
+/// The lines of a reply; `None` if it has none.
+pub(super) fn read_lines(reply: &str, tier: Tier, rules: &Rules) -> Option<Vec<MemoryCandidate>> {
+    Some(parse_lines(reply, tier, rules)).filter(|lines| !lines.is_empty())
 }
 
 /// Calls `take` for each tagged line of a reply. The last two groups of `line` are the space
@@ -69,7 +71,7 @@ pub(super) fn for_each_tagged(
     rules: &Rules,
     mut take: impl FnMut(&Captures<'_>),
 ) {
-    let reply = reply.replace("\r\n", "\n").replace(LINE_ENDS, "\n");
+    let reply = plain_lines(reply, rules.text).replace("\r\n", "\n").replace(LINE_ENDS, "\n");
     let mut from = 0;
     while let Some(parts) = line.captures_at(&reply, from) {
         from = parts.get_match().end();
@@ -85,7 +87,11 @@ pub(super) fn for_each_tagged(
 
 fn candidate(parts: &Captures<'_>, tier: Tier, rules: &Rules) -> Option<MemoryCandidate> {
     let kind = *tier.kinds().iter().find(|kind| kind.as_str().eq_ignore_ascii_case(&parts[1]))?;
-    let (modifiers, content) = (&parts[2], parts[4].trim());
+    let (modifiers, mut content) = (&parts[2], parts[4].trim());
+    if rules.text.is_tolerant() {
+        // `[fact]: Mara …`, `[fact] - Mara …`
+        content = content.trim_start_matches([':', '-', '–', '—', ' ']);
+    }
     if units(content) <= tier.shortest() {
         return None;
     }
@@ -145,7 +151,8 @@ mod tests {
                 one(MemoryKind::Fact, 2, Expiration::Permanent, "Mara+Odo/character"),
             ),
             ("[ fact] A blank before the tag.", vec![]),
-            ("- [fact] A bullet.", vec![]),
+            ("- [fact] A bullet.", one(MemoryKind::Fact, 2, Expiration::Permanent, "")),
+            ("**[fact:3]**: A colon.", one(MemoryKind::Fact, 3, Expiration::Permanent, "")),
             ("[fact] brave", vec![]),
             (" None. ", vec![]),
         ] {

@@ -8,6 +8,7 @@ use super::{GUARD, contents};
 use crate::{
     pass::{ModelQuestion, Need, Purpose, Script},
     record::{Entity, EntityKind, Memory, Profile},
+    rules::Rules,
     text::pattern,
 };
 
@@ -17,14 +18,21 @@ static WORLD: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?is)<world_state>(.*
 static MATRIX: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?is)<relationship_matrix>(.*?)</relationship_matrix>"));
 
+/// What a profile is drawn from.
+#[derive(Clone, Copy, Debug)]
+pub struct ProfileNotes<'notes> {
+    /// Active long-term memories.
+    pub longterm: &'notes [&'notes Memory],
+    /// Active session memories.
+    pub session: &'notes [&'notes Memory],
+    /// The entities of character and chat.
+    pub entities: &'notes [&'notes Entity],
+}
+
 /// Asks for a profile.
-pub fn prompt_for(
-    character: &str,
-    longterm: &[&Memory],
-    session: &[&Memory],
-    entities: &[&Entity],
-) -> ModelQuestion {
-    let names: Vec<String> = entities
+pub fn prompt_for(character: &str, notes: ProfileNotes<'_>) -> ModelQuestion {
+    let names: Vec<String> = notes
+        .entities
         .iter()
         .filter(|entity| matches!(entity.kind, EntityKind::Character | EntityKind::Place))
         .map(|entity| format!("{} ({})", entity.name, entity.kind.as_str()))
@@ -42,8 +50,8 @@ pub fn prompt_for(
              People and places: {}\n\n\
              Known for good:\n{}\n\nFrom this conversation:\n{}",
             names.join(", "),
-            contents(longterm),
-            contents(session)
+            contents(notes.longterm),
+            contents(notes.session)
         ),
         max_tokens: 600,
     }
@@ -74,16 +82,14 @@ pub fn is_stale(profile: Option<&Profile>, now: i64, minutes: u32) -> bool {
 /// Writes a profile, without a date. Without memories, asks nothing.
 pub fn run(
     character: &str,
-    longterm: &[&Memory],
-    session: &[&Memory],
-    entities: &[&Entity],
+    notes: ProfileNotes<'_>,
+    rules: &Rules,
     script: &mut Script<'_>,
 ) -> Result<Option<Profile>, Need> {
-    if longterm.is_empty() && session.is_empty() {
+    if notes.longterm.is_empty() && notes.session.is_empty() {
         return Ok(None);
     }
-    let reply = script.ask(prompt_for(character, longterm, session, entities))?;
-    Ok(reply.and_then(parse))
+    script.ask_for(prompt_for(character, notes), rules.text, parse)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::{GUARD, PassSource};
 use crate::{
     pass::{ModelQuestion, Need, Purpose, Script},
     record::{Descriptor, Magnitude, Pair, Relationships},
+    reply::plain_lines,
     rules::Rules,
     text::{TextRules, pattern, reply_lines},
     window::lines,
@@ -19,7 +20,7 @@ const MOST: usize = 6;
 static LINE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^([^-\s].*?)\s*(?:->|→)\s*([^:]+?)\s*:\s*(.+)$"));
 static LOOSE_LINE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^[\s*•-]*(.+?)\s*(?:->|→)\s*([^:]+?)\s*:\s*(.+)$"));
+    LazyLock::new(|| pattern(r"^(.+?)\s*(?:->|→)\s*([^:]+?)\s*:\s*(.+)$"));
 static STRENGTH: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\s*\(\s*(low|medium|high)\)"));
 static LOOSE_STRENGTH: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)\s*\(\s*(low|medium|high)\s*\)"));
@@ -82,7 +83,8 @@ pub fn describe(descriptors: &[Descriptor]) -> String {
 
 /// Reads the model's reply. Lines without a pair are skipped.
 pub fn parse(reply: &str, rules: &Rules) -> Vec<Delta> {
-    reply_lines(reply).filter_map(|line| parse_line(line, rules)).collect()
+    let reply = plain_lines(reply, rules.text);
+    reply_lines(&reply).filter_map(|line| parse_line(line, rules)).collect()
 }
 
 fn parse_line(line: &str, rules: &Rules) -> Option<Delta> {

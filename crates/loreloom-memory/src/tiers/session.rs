@@ -4,6 +4,8 @@ use super::{
     Config, GUARD, MemoryCandidate, PassSource,
     consolidation::Tier,
     contents,
+    lines::read_lines,
+    longterm::{UpdateAnswer, parse_update, update_prompt},
     memories::{
         Numbered, assemble, confirm_and_decay, faded, has_length, link, revive, screened, split,
         supersede,
@@ -98,11 +100,13 @@ pub fn run(input: &SessionInput<'_>, script: &mut Script<'_>) -> Result<SessionO
     }
     let (mut current, mut retired) = split(input.memories);
     let shown: Vec<&Memory> = current.iter().collect();
-    let reply = script.ask(prompt_for(source, &shown, input.longterm))?.unwrap_or_default();
+    let question = prompt_for(source, &shown, input.longterm);
+    let read =
+        script.ask_for(question, rules.text, |reply| read_lines(reply, Tier::Session, rules))?;
+    let read = read.unwrap_or_default();
     let known: Vec<&Memory> = shown.into_iter().chain(faded(&retired, rules)).collect();
     let mut ids = input.ids.clone();
-    let candidates =
-        screened(parse(reply, rules), &mut ids, |new| has_length(&new.content, 5, 240));
+    let candidates = screened(read, &mut ids, |new| has_length(&new.content, 5, 240));
     if candidates.is_empty() {
         return Ok(unchanged(input));
     }
@@ -145,7 +149,7 @@ fn decide<'new>(
     candidates: &'new [Numbered],
     known: &[&Memory],
     config: Config<'_>,
-    script: &Script<'_>,
+    script: &mut Script<'_>,
 ) -> Result<Decided<'new>, Need> {
     let text = |new: &'new Numbered| new.candidate.content.as_str();
     let vectors = script
@@ -162,6 +166,12 @@ fn decide<'new>(
         let new = &candidates[passed.candidate];
         let replaces = match passed.neighbour {
             Some(Neighbour::Superseded(id)) => Some(id),
+            Some(Neighbour::Uncertain { existing, .. }) if config.rules.session_updates => {
+                let old = known.iter().find(|memory| memory.id == existing);
+                let old = old.map_or("", |memory| memory.content.as_str());
+                let answer = script.ask(update_prompt(text(new), old))?.map(parse_update);
+                (answer == Some(UpdateAnswer::Update)).then_some(existing)
+            }
             Some(Neighbour::Uncertain { .. }) | None => None,
         };
         let says = |kind, other: &str| {

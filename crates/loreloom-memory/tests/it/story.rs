@@ -65,8 +65,13 @@ pub(crate) fn play<T>(replies: &[String], pass: impl Fn(&mut Script<'_>) -> Resu
     let mut answers =
         Answers { replies: replies.iter().cloned().map(Some).collect(), ..Answers::default() };
     loop {
-        match pass(&mut Script::new(&answers)) {
+        let mut script = Script::new(&answers);
+        let played = pass(&mut script);
+        let used = script.used();
+        match played {
             Ok(outcome) => return outcome,
+            // The model is asked no third time: as if it had been silent.
+            Err(Need::Readable(_)) => answers.replies[used - 1] = None,
             Err(Need::Reply(_)) => answers.replies.push(None),
             Err(Need::Vectors(texts)) => {
                 for text in texts {

@@ -191,8 +191,8 @@ impl<'archive> Tree<'archive> {
 fn loose_ends(archive: &Archive) -> Vec<PrefixHash> {
     let parents: FxHashSet<PrefixHash> = archive.nodes.iter().map(|node| node.parent).collect();
     let turns = archive.turns.iter();
-    let told: FxHashSet<PrefixHash> =
+    let with_turns: FxHashSet<PrefixHash> =
         turns.flat_map(|archived| [Some(archived.turn.at), archived.reply]).flatten().collect();
     let ends = archive.nodes.iter().map(|node| node.prefix);
-    ends.filter(|end| !parents.contains(end) && !told.contains(end)).collect()
+    ends.filter(|end| !parents.contains(end) && !with_turns.contains(end)).collect()
 }

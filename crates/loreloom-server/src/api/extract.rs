@@ -206,12 +206,12 @@ fn in_words(said: &str) -> String {
         ("expected f32", "expected a number"),
         ("expected f64", "expected a number"),
     ];
-    let told = |(name, words): &(&str, &str)| {
+    let rewritten = |(name, words): &(&str, &str)| {
         let (before, rest) = said.split_once(name)?;
         let ends = !rest.starts_with(char::is_alphanumeric);
         ends.then(|| format!("{before}{words}{rest}"))
     };
-    TYPES.iter().find_map(told).unwrap_or_else(|| said.to_owned())
+    TYPES.iter().find_map(rewritten).unwrap_or_else(|| said.to_owned())
 }
 
 /// Parameters after the question mark.

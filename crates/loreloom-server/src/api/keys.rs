@@ -108,7 +108,7 @@ struct RevokedKey {
 
 impl From<KeyError> for Problem {
     fn from(error: KeyError) -> Self {
-        let told = error.to_string();
+        let sentence = error.to_string();
         let (code, field) = match error {
             KeyError::Scope { .. } | KeyError::NoScope => (Code::WrongValue, "scopes"),
             KeyError::Tenant { .. } => (Code::WrongValue, "tenant"),
@@ -116,7 +116,7 @@ impl From<KeyError> for Problem {
             KeyError::LastAdmin { .. } => (Code::Conflict, "id"),
             KeyError::Store(error) => return error.into(),
         };
-        Self::new(code, told).at(field)
+        Self::new(code, sentence).at(field)
     }
 }
 

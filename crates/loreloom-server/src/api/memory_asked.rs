@@ -73,12 +73,12 @@ async fn timeline(
     let (memory, chat) = (service(&app)?, ChatId(chat));
     let path = items(&app, &caller, &chat, params.at).await?;
     let who = params.who.as_deref().map(Who::named).unwrap_or_default();
-    let told = memory.search.timeline(&caller.tenant, &chat, &path, &who, &params.name).await?;
+    let timeline = memory.search.timeline(&caller.tenant, &chat, &path, &who, &params.name).await?;
     let unknown = || {
         let detail = format!("nothing is remembered of `{}`", params.name);
         Problem::new(Code::NotFound, detail).with(params.name.clone())
     };
-    Ok(Json(told.ok_or_else(unknown)?))
+    Ok(Json(timeline.ok_or_else(unknown)?))
 }
 
 /// What the recap is made from.
@@ -325,8 +325,8 @@ async fn pin_thread(
 ) -> Result<Json<MemoryWrote>, Problem> {
     let (memory, chat) = (service(&app)?, ChatId(chat));
     caller.chat(&app, &chat).await?;
-    let told = Owner::Chat(chat.clone());
-    let _alone = unchanged(&app, &caller, (&told, &thread), &seen).await?;
+    let owner = Owner::Chat(chat.clone());
+    let _alone = unchanged(&app, &caller, (&owner, &thread), &seen).await?;
     let owner = Owner::Character(body.character.into());
     let write =
         memory.edits.pin_thread(&caller.tenant, &chat, &owner, &thread, body.pinned).await?;
@@ -344,7 +344,7 @@ impl From<RecapError> for Problem {
     fn from(error: RecapError) -> Self {
         match error {
             RecapError::NoChat { ref chat } => Self::missing("chat", chat.as_str()),
-            RecapError::Model { error } => error.source.into(),
+            RecapError::Model { error } => Self::new(Code::Failed, error.to_string()),
             RecapError::Memory(error) => error.into(),
         }
     }
@@ -354,7 +354,7 @@ impl From<DemandError> for Problem {
     fn from(error: DemandError) -> Self {
         match error {
             DemandError::NoChat { ref chat } => Self::missing("chat", chat.as_str()),
-            DemandError::Model(error) => error.into(),
+            DemandError::Model(error) => Self::new(Code::Failed, error.to_string()),
             DemandError::Memory(error) => error.into(),
         }
     }

@@ -185,8 +185,8 @@ async fn act(
     }
     if let Some(from) = &body.from {
         caller.chat(&app, &from.chat).await?;
-        let told = app.store.tree(tenant, &from.chat).await?;
-        if !told.iter().any(|node| node.message_id == from.message) {
+        let tree = app.store.tree(tenant, &from.chat).await?;
+        if !tree.iter().any(|node| node.message_id == from.message) {
             let message = from.message.to_string();
             return Err(Problem::missing("message", &message).at("from.message"));
         }

@@ -321,8 +321,8 @@ async fn reply(
     let no_turn = || StoreError::NoTurn { chat: chat.clone(), turn };
     let record = app.store.turn(&caller.tenant, &chat, turn).await?.ok_or_else(no_turn)?;
     let name = new.name.or_else(|| record.report.facts.speaker.clone());
-    let told = app.store.path(&caller.tenant, &chat, record.at).await?;
-    let mut story = Story::of(chat.clone(), told.into_iter().map(|node| node.message));
+    let nodes = app.store.path(&caller.tenant, &chat, record.at).await?;
+    let mut story = Story::of(chat.clone(), nodes.into_iter().map(|node| node.message));
     let (notes, content) = app.lore.current().rules().notebooks.read(&new.content);
     if content.trim().is_empty() {
         return Err(Problem::value("content", "must say something besides notes", new.content));

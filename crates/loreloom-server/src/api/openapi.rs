@@ -39,7 +39,7 @@ use crate::app::App;
         (name = "chats", description = "Stories: paths, branches, messages"),
         (name = "turns", description = "What each turn decided, and why"),
         (name = "weave", description = "Deciding a turn, for front ends that build their own prompt"),
-        (name = "replay", description = "Stories told again with other lore"),
+        (name = "replay", description = "Stories played again with other lore"),
         (name = "memory", description = "What stories remember"),
         (name = "jobs", description = "Work beside the stories"),
         (name = "settings", description = "What can be changed while the server runs"),

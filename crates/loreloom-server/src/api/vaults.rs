@@ -47,8 +47,12 @@ struct VaultView {
     place: Option<String>,
     /// Whether it was registered here; the others were named at start.
     registered: bool,
-    /// How many notes it has.
+    /// How many notes are lore.
     notes: usize,
+    /// How many notes it has in all, for who may administer the server.
+    files: Option<usize>,
+    /// The setting that would admit notes, where it has some and none is lore.
+    advice: Option<String>,
     /// Tokens of all their texts.
     tokens: u64,
     /// How many seconds ago it was read, for who may administer the server.
@@ -72,6 +76,8 @@ impl VaultView {
             place: None,
             registered: false,
             notes: 0,
+            files: None,
+            advice: None,
             tokens: 0,
             age_seconds: None,
             problems: Vec::new(),
@@ -103,6 +109,8 @@ async fn view(app: &App, caller: &Caller) -> Result<VaultsView, Problem> {
             VaultView {
                 place: administers.then_some(vault.place),
                 registered: vault.registered,
+                files: source.map(|source| source.files),
+                advice: source.and_then(|source| source.advice.clone()),
                 age_seconds: source.and_then(|source| Some(source.age?.as_secs())),
                 problems: source.map(|source| source.problems.clone()).unwrap_or_default(),
                 ..VaultView::of(vault.name)
@@ -148,6 +156,12 @@ struct NewVault {
     /// Where the key of that address comes from; the key itself is not stored.
     #[schema(write_only)]
     key: Option<KeySource>,
+    /// The certificate that Obsidian made itself, as PEM text, for an address with `https`.
+    #[schema(write_only)]
+    certificate: Option<String>,
+    /// Which of its notes are lore, as in the setting `vault.notes`: `tagged`, `all`, tags and
+    /// folders. Without it the setting holds.
+    notes: Option<String>,
 }
 
 const ONE_PLACE: &str = "must be given, or `url` in its place, and not both";
@@ -164,10 +178,13 @@ async fn place(
         Problem::new(Code::WrongValue, format!("`{field}` {rule}")).at(field)
     };
     let folder = match (&new.folder, &new.url) {
-        (Some(folder), None) if new.key.is_none() => folder,
-        (Some(_), None) => {
+        (Some(_), None) if new.key.is_some() => {
             return Err(wrong("key", "is for the address of Obsidian, not for folders"));
         }
+        (Some(_), None) if new.certificate.is_some() => {
+            return Err(wrong("certificate", "is for the address of Obsidian, not for folders"));
+        }
+        (Some(folder), None) => folder,
         (None, Some(url)) if caller.is_at_home() => {
             ServerUrl::check_open(url.as_str())?;
             return Ok(url.as_str().to_owned());
@@ -213,11 +230,17 @@ async fn register(
     }
     let place = place(keeper, &caller, &new).await?;
     // It is open before it is written down: one that cannot be opened is never registered.
-    let vault = RegisteredVault { name, place: place.clone(), key: new.key, revision: 0 };
+    let NewVault { key, certificate, notes, .. } = new;
+    let is_address = RegisteredVault::is_address(&place);
+    let certificate = certificate.filter(|text| !text.trim().is_empty());
+    let notes = notes.filter(|text| !text.trim().is_empty());
+    let vault =
+        RegisteredVault { name, place: place.clone(), key, certificate, notes, revision: 0 };
     keeper.add(vault.clone()).await.map_err(|refusal| {
-        let (field, rule) = match new.url {
-            Some(_) => ("url", "a vault behind an address must be there to be read"),
-            None => ("folder", "a vault is a folder that can be read and watched"),
+        let (field, rule) = if is_address {
+            ("url", "a vault behind an address must be there to be read")
+        } else {
+            ("folder", "a vault is a folder that can be read and watched")
         };
         let problem = match refusal {
             VaultRefusal::Open { .. } => Problem::new(Code::Conflict, refusal.to_string()),

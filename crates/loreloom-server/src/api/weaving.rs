@@ -155,7 +155,7 @@ async fn weave(
     Json(body): Json<WeaveBody>,
 ) -> Result<Json<WovenView>, Problem> {
     app.sync.take_up().await?;
-    let path = told(&app, &caller, &body).await?;
+    let path = path_of(&app, &caller, &body).await?;
     let state = state_before(&app, &caller, &path).await?;
     let (live, connections) = (app.settings.now(), app.connections.now());
     let connection = connections.of(body.model.as_deref());
@@ -222,7 +222,7 @@ fn sent(item: &loreloom_core::chat::PathItem) -> PromptMessage {
 }
 
 /// The story the turn is about.
-async fn told(app: &App, caller: &Caller, body: &WeaveBody) -> Result<Path, Problem> {
+async fn path_of(app: &App, caller: &Caller, body: &WeaveBody) -> Result<Path, Problem> {
     let chat = ChatId::from(body.chat.as_str());
     if !is_chat_name(&body.chat) {
         return Err(Problem::value("chat", CHAT_NAMES, body.chat.as_str()));

@@ -80,8 +80,8 @@ mod tests {
             json!({"key": {"value": "sk-canary"}}),
             json!({"url": "ftp://ann:sk-canary@h"}),
         ] {
-            let told = read(body.clone()).unwrap_err();
-            assert!(!told.contains("canary") && !told.contains("771177"), "{body}: {told}");
+            let error = read(body.clone()).unwrap_err();
+            assert!(!error.contains("canary") && !error.contains("771177"), "{body}: {error}");
         }
         for body in [
             json!({"url": "http://ann:sk-canary@h/v1"}),
@@ -89,8 +89,8 @@ mod tests {
             json!({"url": "http://h/v1", "key": "env:sk-canary"}),
             json!({"url": "http://h/v1", "key": "env:7canary"}),
         ] {
-            let told = read(body.clone()).unwrap().check_called().unwrap_err().to_string();
-            assert!(!told.contains("canary"), "{body}: {told}");
+            let error = read(body.clone()).unwrap().check_called().unwrap_err().to_string();
+            assert!(!error.contains("canary"), "{body}: {error}");
         }
     }
 

@@ -318,8 +318,8 @@ mod tests {
                 "`hold_client_key` is for connections without a `key` of their own",
             ),
         ] {
-            let told = read(body).unwrap().check().unwrap_err().to_string();
-            assert_eq!(told, expected);
+            let error = read(body).unwrap().check().unwrap_err().to_string();
+            assert_eq!(error, expected);
         }
     }
 }

@@ -23,7 +23,7 @@ use rustc_hash::FxHashMap;
 use super::deadline::Deadline;
 use crate::{
     lore::Lore,
-    vault_select::{AskRules, Breaker, Occurrence, Selector, Unmet},
+    vault_select::{AskRules, Breaker, Occurrence, Selector, SpeakerNames, Unmet},
 };
 
 /// Chats whose last answer is kept. More are rarely active at a time.
@@ -124,6 +124,7 @@ impl Choosing {
             vault,
             candidates: open,
             lines: &lines,
+            names: SpeakerNames::of(turn.input),
             state: &state.vault,
             using: &lore.rules().vault,
             counter,

@@ -1,16 +1,20 @@
 //! Decide: which lore goes into the prompt.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use loreloom_core::{
     chat::{Path, Role, Voices},
     engine::Decision,
+    report::Warning,
     turn::{Near, Transcript, TurnInput},
 };
 
 use super::Turns;
 use super::{deadline::Deadline, story::TurnStory};
 use crate::{connections::ModelRoute, lore::Lore};
+
+/// The longest that a turn waits for notes; whoever keeps vaults waits less.
+const LONGEST_READ: Duration = Duration::from_secs(61);
 
 /// A turn that is decided but not stored. It is taken apart when it is stored: by then its
 /// request is on its way.
@@ -50,9 +54,7 @@ pub(crate) async fn decide(
     line: ModelRoute,
     deadline: &Deadline,
 ) -> Box<DecidedTurn> {
-    if !story.preview {
-        turns.lore.count_turn();
-    }
+    let old = if story.preview { Vec::new() } else { begin(turns, deadline).await };
     let (lore, counter) = (turns.lore.current(), Arc::clone(&line.counter));
     input.suspended_keys = lore.suspended_keys();
     let transcript = lore.transcript(&story.path, story.transcribed.take());
@@ -70,10 +72,19 @@ pub(crate) async fn decide(
     }
     let turn = input.turn(&story.path, &transcript);
     let mut decision = lore.finish_turn(prepared, &turn, &story.state, counter.as_ref());
+    decision.report.warnings.extend(old);
     lore.suspend_slow_keys(&decision.report.warnings);
     let authors_note = story.context.note(user_messages(&story.path), counter.as_ref());
     decision.injections.extend(authors_note);
     Box::new(DecidedTurn { story, input, lore, transcript, decision, line })
+}
+
+/// Begins a turn. Waiting for notes does not count against its deadline.
+async fn begin(turns: &Turns, deadline: &Deadline) -> Vec<Warning> {
+    if turns.lore.vault_keeper().is_none() {
+        return turns.lore.begin_turn().await;
+    }
+    deadline.pause(LONGEST_READ, turns.lore.begin_turn()).await
 }
 
 /// The entries found by meaning. A turn goes on without them if they cannot be found.

@@ -59,7 +59,9 @@ async fn keep_notes(
     most: u32,
 ) -> Result<(), StoreError> {
     let edit = record(turns, path, notes, most);
-    turns.store.commit_turn(&turns.tenant, path, &edit, None).await.map(drop)
+    let stored = turns.store.commit_turn(&turns.tenant, path, &edit, None).await?;
+    turns.recogniser.wrote(path.chat(), stored.write.0);
+    Ok(())
 }
 
 /// The notes that a model finds in the reply.

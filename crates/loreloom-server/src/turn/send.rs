@@ -5,7 +5,10 @@ use http::{
     HeaderMap,
     header::{ACCEPT_ENCODING, AUTHORIZATION},
 };
-use loreloom_core::ids::TenantId;
+use loreloom_core::{
+    ids::TenantId,
+    report::{Report, Served, Warning, words},
+};
 use loreloom_ports::{UpstreamError, UpstreamReply};
 
 use super::{Turns, place::PreparedRequest};
@@ -41,6 +44,17 @@ fn hold_key(turns: &Turns, connection: &Connection, headers: &HeaderMap) {
     }
 }
 
+/// What went wrong in a turn that its front end should know at once: the rest is in the report.
+fn told_at_once(report: &Report) -> Vec<String> {
+    let failed =
+        report.selection.as_ref().filter(|one| matches!(one.served, Served::Failed { .. }));
+    let old = report
+        .warnings
+        .iter()
+        .filter(|one| matches!(one, Warning::OldNotes { .. } | Warning::NobodySpeaks { .. }));
+    failed.map(words::selection).into_iter().chain(old.map(words::warning)).collect()
+}
+
 /// What the front end learns about its request.
 pub(super) fn response_headers(turns: &Turns, prepared: &PreparedRequest) -> HeaderMap {
     let mut found = HeaderMap::new();
@@ -52,6 +66,9 @@ pub(super) fn response_headers(turns: &Turns, prepared: &PreparedRequest) -> Hea
         found.insert(headers::WOVEN, placed.plan.texts().into());
         headers::tell(&mut found, headers::CHAT, turn.story.path.chat().as_str());
         headers::tell(&mut found, headers::TYPE, turn.input.generation.as_str());
+        for warning in told_at_once(&turn.decision.report) {
+            headers::warn(&mut found, &warning);
+        }
         if let Some(room) = &turn.decision.report.room {
             if !room.left_out.is_empty() {
                 found.insert(headers::LEFT_OUT, room.left_out.len().into());

@@ -344,6 +344,7 @@ async fn commit_draft(
 }
 
 fn chat_changed(turns: &Turns, chat: &ChatId, version: u64) {
+    turns.recogniser.wrote(chat, version);
     turns.announcements.tell(events::Happened::Chat { chat: chat.to_string(), version });
 }
 

@@ -6,6 +6,7 @@
 //! fails a turn: it becomes [`Selection::Failed`], which has a rule of its own.
 
 mod breaker;
+mod once;
 mod topics;
 mod unmet;
 
@@ -29,7 +30,8 @@ use loreloom_core::{
 use loreloom_settings::SelectorSection;
 use tokio::time::timeout;
 
-pub use self::{breaker::Breaker, unmet::Unmet};
+pub use self::{breaker::Breaker, once::ask_once, unmet::Unmet};
+pub use loreloom_core::dialects::vault::SpeakerNames;
 
 use loreloom_ports::{ChatModel, ChatRequest, ModelError};
 
@@ -91,6 +93,8 @@ pub struct Occurrence<'a> {
     pub candidates: &'a [Pick],
     /// The chat.
     pub lines: &'a Lines,
+    /// Who speaks where messages do not say it.
+    pub names: SpeakerNames<'a>,
     /// What the chat carries on.
     pub state: &'a VaultState,
     /// How the vault takes part.
@@ -190,7 +194,7 @@ impl Selector {
         let hidden = turn.using.rules.quirks.hidden_use_depth;
         ShownNotes {
             manifest: self.manifest(turn, notes.iter()),
-            chat: turn.lines.with_roles(self.rules.depth, hidden),
+            chat: turn.lines.with_roles(self.rules.depth, hidden, turn.names),
             notes,
         }
     }
@@ -225,10 +229,12 @@ impl Selector {
         let constants = count(all().filter(|note| note.kind.constant).count());
         let entries = using.rules.budget.entries;
         let wanted = entries.filter(|_| is_new).map(|most| most.saturating_sub(constants).max(1));
-        let most = entries.map(|most| most.saturating_mul(2).min(count(vault.len())));
+        let most = entries.map(|most| most.saturating_mul(2));
         let transcript = chat.join("\n");
         let system = self.rules.system.as_deref();
-        let occasion = Occasion { transcript: &transcript, seeds: &seeds, most, wanted, system };
+        let speaker = turn.names.character;
+        let occasion =
+            Occasion { transcript: &transcript, seeds: &seeds, most, wanted, speaker, system };
         let question = question(manifest, occasion);
         let message = |role, content| PromptMessage { role, name: None, content };
         ChatRequest {
@@ -296,11 +302,12 @@ impl Selector {
         let all = || turn.vault.entries().map(|ix| turn.vault.note(ix).title.as_str());
         for choice in &chosen {
             // One that is there but was not on the list is no note that is missing.
-            if closest_title(&choice.title, all()).is_none() {
+            let is_known = !turn.vault.named(&choice.title).is_empty();
+            if !is_known && closest_title(&choice.title, all()).is_none() {
                 self.unmet.note(&choice.title);
             }
         }
-        Ok(meant(&open, chosen))
+        Ok(meant(turn.vault, &open, chosen))
     }
 
     async fn complete(
@@ -334,10 +341,13 @@ impl Selector {
 
 /// Choices under the titles they mean. Decided here and now, because the turn that is decided
 /// again sees other candidates than the model did.
-fn meant(open: &[&Note], choices: Vec<NoteChoice>) -> Vec<NoteChoice> {
+fn meant(vault: &Vault, open: &[&Note], choices: Vec<NoteChoice>) -> Vec<NoteChoice> {
     let titles = || open.iter().map(|note| note.title.as_str());
     let meant = choices.into_iter().filter_map(|choice| {
-        let (title, _) = closest_title(&choice.title, titles())?;
+        // The engine knows notes by all their names.
+        let named = vault.named(&choice.title).first().map(|ix| vault.note(*ix).title.as_str());
+        let named = named.filter(|title| titles().any(|open| open == *title));
+        let title = named.or_else(|| Some(closest_title(&choice.title, titles())?.0))?;
         Some(NoteChoice { title: title.to_owned(), ..choice })
     });
     meant.collect()
@@ -383,9 +393,9 @@ fn names_any(vault: &Vault, lines: &[String]) -> bool {
                 ![before, after].into_iter().flatten().any(char::is_alphanumeric)
             })
     };
-    vault.entries().map(|ix| vault.note(ix)).any(|note| {
-        stands_alone(&note.title)
-            || note.keys.iter().any(|key| key.chars().count() > 1 && stands_alone(key))
+    vault.entries().any(|ix| {
+        vault.names_of(ix).into_iter().any(stands_alone)
+            || vault.note(ix).keys.iter().any(|key| key.chars().count() > 1 && stands_alone(key))
     })
 }
 

@@ -5,11 +5,11 @@ use std::{sync::Arc, time::Duration};
 
 use loreloom_core::{
     chat::Message,
-    dialects::vault::{Note, OnFailure, SelectionRules},
+    dialects::vault::{Note, OnFailure, SelectFrom, SelectionRules},
     engine::{EngineInput, decide},
     ids::TenantId,
     library::LibrarySource,
-    report::{Fallback, Outcome, SelectionUse, Served, Stop},
+    report::{Fallback, Outcome, SelectionUse, Served, Stop, words},
     rules::{Rules, VaultUse},
     state::StoryState,
     tokens::ByteEstimate,
@@ -63,10 +63,16 @@ async fn say(loreloom: &Loreloom, chat: &[(&str, &str)]) -> TurnRecord {
         .await
         .unwrap();
     assert_eq!(response.status(), 200);
-    assert_eq!(response.headers().get("x-loreloom-warning"), None);
+    let warning = response.headers().get("x-loreloom-warning").cloned();
     response.text().await.unwrap();
     loreloom.story(chat.len() + 1).await;
-    loreloom.app.last_turn().await.unwrap().unwrap().record
+    let record = loreloom.app.last_turn().await.unwrap().unwrap().record;
+    // A front end learns at once that nobody chose, and why.
+    let selection = record.report.selection.as_ref();
+    let failed = selection.filter(|one| matches!(one.served, Served::Failed { .. }));
+    let told = warning.as_ref().map(|warning| warning.to_str().unwrap());
+    assert_eq!(told, failed.map(words::selection).as_deref());
+    record
 }
 
 /// The turn of a new story that speaks of both notes, the chooser answering like this.
@@ -101,8 +107,13 @@ async fn whatever_the_chooser_does_the_turn_goes_on_and_says_who_served_it() {
         let (_, _, record) = turn(reply, SelectionRules::default()).await;
         let using = record.report.selection.clone().unwrap();
         if served {
-            let expected =
-                SelectionUse { candidates: 2, chosen: 1, served: Served::Model, fallback: None };
+            let expected = SelectionUse {
+                from: SelectFrom::Matches,
+                candidates: 2,
+                chosen: 1,
+                served: Served::Model,
+                fallback: None,
+            };
             assert_eq!((texts(&record), using), (vec![true, false], expected), "{name}");
         } else {
             assert!(matches!(using.served, Served::Failed { .. }), "{name}: {using:?}");

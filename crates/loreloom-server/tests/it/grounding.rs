@@ -1,13 +1,10 @@
 //! What a model notes is held against the story and the lore it was told with.
 
-use std::time::Duration;
-
 use loreloom_core::{
     book::{Book, Entry, Key},
     ids::{ChatId, TenantId},
 };
 use loreloom_memory::{model_profile::ModelProfile, service::Options};
-use loreloom_ports::{JobQueue as _, StoryStore as _};
 use loreloom_testkit::model_server::{ModelServer, Received, Reply, Script};
 use serde_json::json;
 
@@ -38,8 +35,8 @@ fn lore() -> Book {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_only_the_lore_says_is_remembered_and_what_nobody_says_is_held() {
     let script = Script::new().answering(|request| {
-        let told = if request.model() == NOTES { noted(request) } else { "It rings.".to_owned() };
-        Some(Reply::text(&told))
+        let says = if request.model() == NOTES { noted(request) } else { "It rings.".to_owned() };
+        Some(Reply::text(&says))
     });
     let model = ModelServer::start(script).unwrap();
     let options = Options::read(r#"{"settings": {"extract_every": 1}}"#).unwrap();
@@ -57,34 +54,18 @@ async fn what_only_the_lore_says_is_remembered_and_what_nobody_says_is_held() {
         let request = reqwest::Client::new().post(loreloom.url(CHAT)).json(&body);
         request.send().await.unwrap().text().await.unwrap();
         messages.push(json!({ "role": "assistant", "content": "It rings." }));
-        settled(&loreloom, messages.len() - 1).await;
+        loreloom.settled(&ChatId::from("c"), messages.len() - 1).await;
     }
     let memory = loreloom.app.memory.clone().unwrap();
     let owner = loreloom_ports::Owner::Character("Mira".into());
     let records = memory.views.records(&TenantId::local(), &owner).await.unwrap();
-    let told = |word: &str| {
+    let noted = |word: &str| {
         let said = |fields: &serde_json::Map<String, serde_json::Value>| {
             fields.get("content").and_then(|text| text.as_str()).unwrap_or_default().contains(word)
         };
         let found = records.iter().find(|(_, fields)| said(fields));
         found.map(|(_, fields)| (fields.get("retired").cloned(), fields.get("ungrounded").cloned()))
     };
-    assert_eq!(told("Ysolde"), Some((None, None)));
-    assert_eq!(told("Harrow"), Some((Some(json!("held")), Some(json!(["1499", "Harrow"])))));
-}
-
-/// Waits until the story has so many messages and no job is left.
-async fn settled(loreloom: &Loreloom, length: usize) {
-    let (tenant, chat) = (TenantId::local(), ChatId::from("c"));
-    for _ in 0..2000 {
-        let told = match loreloom.store.chat(&tenant, &chat).await.unwrap() {
-            Some(record) => loreloom.store.path(&tenant, &chat, record.tip).await.unwrap().len(),
-            None => 0,
-        };
-        if told == length && loreloom.store.jobs(&tenant, None, false).await.unwrap().is_empty() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    panic!("memory never came to rest");
+    assert_eq!(noted("Ysolde"), Some((None, None)));
+    assert_eq!(noted("Harrow"), Some((Some(json!("held")), Some(json!(["1499", "Harrow"])))));
 }

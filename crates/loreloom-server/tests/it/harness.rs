@@ -11,7 +11,7 @@ use std::{
 
 use loreloom_core::{
     book::{Book, Entry, Key, Position},
-    ids::TenantId,
+    ids::{ChatId, TenantId},
     library::{Binding, Volume},
     rules::Rules,
     tokens::{ByteEstimate, TokenCounter},
@@ -27,7 +27,9 @@ use loreloom_memory::{
     model_profile::ModelProfile,
     service::{MemoryServices, ModelUse, Options, Ports},
 };
-use loreloom_ports::{ChatModel, Clock, Embedder, Node, Store, StoryStore, Upstream};
+use loreloom_ports::{
+    ChatModel, Clock, Embedder, JobQueue as _, Node, Store, StoryStore, Upstream,
+};
 use loreloom_server::{
     Access, App, AppParts, Choosing, Connection, ConnectionKind, Connections, Defaults,
     LoreService, Notices, Prices, ServerLimits, WaitingTurns, Weaving, serve,
@@ -130,7 +132,30 @@ impl Default for Setup {
     }
 }
 
+/// A model for memory's questions on a scripted server.
+pub(crate) fn memory_model(server: &ModelServer, name: &str) -> OpenAiModel {
+    let address = Address::parse(&format!("{}/v1", server.base_url())).unwrap();
+    OpenAiModel::new(loreloom_llm::connection::Connection::new(address, name)).unwrap()
+}
+
 impl Loreloom {
+    /// Waits until a chat has so many messages and no job is left.
+    pub(crate) async fn settled(&self, chat: &ChatId, length: usize) {
+        let tenant = TenantId::local();
+        for _ in 0..2000 {
+            let stored = match self.store.chat(&tenant, chat).await.unwrap() {
+                Some(record) => self.store.path(&tenant, chat, record.tip).await.unwrap().len(),
+                None => 0,
+            };
+            let jobs = self.store.jobs(&tenant, None, false).await.unwrap();
+            if stored == length && jobs.is_empty() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        panic!("memory still works after ten seconds");
+    }
+
     /// Starts a server in front of a scripted model.
     pub(crate) async fn before(model: &ModelServer) -> Self {
         Self::start(model, Setup::default()).await
@@ -195,9 +220,7 @@ impl Loreloom {
         let serving = serve(app.clone(), listener, std::future::pending());
         app.tasks.spawn(async move { serving.await.unwrap() });
         if let (Some(memory), Some((name, _))) = (memory, notes_model) {
-            let address = Address::parse(&format!("{}/v1", model.base_url())).unwrap();
-            let model =
-                OpenAiModel::new(loreloom_llm::connection::Connection::new(address, name)).unwrap();
+            let model = memory_model(model, name);
             let used = memory.options.model.clone().unwrap();
             memory.models.assign(used, Arc::new(model));
             app.tasks.spawn(async move {

@@ -16,6 +16,7 @@ mod harness;
 mod http_edges;
 mod long_story;
 mod meaning;
+mod natural_replies;
 mod noting;
 mod proxy;
 mod remembering;

@@ -15,7 +15,7 @@ use loreloom_core::{
     turn::{Selection, StillHolds, VaultContext},
 };
 use loreloom_llm::connection::{Address, Connection, OpenAiModel};
-use loreloom_server::vault_select::{AskRules, Breaker, Occurrence, Selector, Unmet};
+use loreloom_server::vault_select::{AskRules, Breaker, Occurrence, Selector, SpeakerNames, Unmet};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 
 const PATH: &str = "/v1/chat/completions";
@@ -53,6 +53,7 @@ async fn select(selector: &Selector, server: &ModelServer, chat: &Lines) -> Sele
     let found = find(turn, &mut dice, &mut cache);
     let candidates = candidates(&vault, &found, &using.selection.unwrap());
     let turn = Occurrence {
+        names: SpeakerNames::default(),
         vault: &vault,
         candidates: &candidates,
         lines: chat,
@@ -200,6 +201,7 @@ async fn topics_are_chosen_first_and_what_is_named_stays() {
             vault.entries().map(|ix| Pick::new(&vault, ix, Reason::Key)).collect();
         let chat = lines(&["They speak of key6."]);
         let turn = Occurrence {
+            names: SpeakerNames::default(),
             vault: &vault,
             candidates: &candidates,
             lines: &chat,

@@ -160,6 +160,14 @@ pub(super) const RULES: &[Setting] = &[
         "Drop a candidate if the model says that it repeats a memory.",
     )),
     job(switch(
+        "memory.rules.session_updates",
+        "Ask the model whether a session note replaces a similar one.",
+    )),
+    job(switch(
+        "memory.rules.notes_hide_threads",
+        "A thread that is like a session note is no thread.",
+    )),
+    job(switch(
         "memory.rules.cast_change_ends_scene",
         "A change of the people present ends a scene.",
     )),

@@ -146,3 +146,30 @@ fn names_of_other_programs_lead_to_one_setting() {
     assert_eq!(nearest("maxTokenBudget"), Some("vault.max_tokens"));
     assert_eq!(nearest("qqqq"), None);
 }
+
+#[test]
+fn every_setting_that_people_of_other_programs_are_shown_is_in_the_table() {
+    let book = include_str!("../../../../docs/coming-from.md");
+    let mut named = std::collections::BTreeMap::<&str, usize>::new();
+    let mut section = "";
+    for line in book.lines() {
+        if let Some(title) = line.strip_prefix("## ") {
+            section = title;
+        }
+        let Some(row) = line.strip_prefix("| ").filter(|row| !row.starts_with("---")) else {
+            continue;
+        };
+        // The second column has the settings; a head has none.
+        let settings = row.split(" | ").nth(1).unwrap_or_default().split('`').skip(1).step_by(2);
+        for name in settings {
+            assert!(crate::find(name).is_some(), "{section}: no setting `{name}`");
+            *named.entry(section).or_default() += 1;
+        }
+    }
+    let sections: Vec<&str> = named.keys().copied().collect();
+    assert_eq!(
+        sections,
+        ["DeepLore", "SillyTavern World Info", "Smart Memory", "UnoRouter lorebooks"]
+    );
+    assert!(named.values().all(|count| *count >= 15), "{named:?}");
+}

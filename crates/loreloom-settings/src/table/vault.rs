@@ -25,10 +25,21 @@ pub(super) const ROWS: &[Setting] = &[
         .known_as(&[dl("caseSensitive")]),
     switch(
         "vault.match_whole_words",
-        "Keys match whole words only; keys with blanks never need to.",
+        "Keys match whole words only, also keys of several words.",
     )
     .at("/vault/rules/keys/whole_words")
     .known_as(&[dl("matchWholeWords")]),
+    switch(
+        "vault.names_are_keys",
+        "A note's title, file name and aliases are keys too; they match whole words.",
+    )
+    .at("/vault/rules/keys/names"),
+    choice(
+        "vault.names",
+        &["any", "title"],
+        "What links, `requires`, pins and choices may call a note: its title, file name or alias, or only its title.",
+    )
+    .at("/vault/rules/names"),
     choice("vault.words", &["ascii", "unicode"], "Which letters belong to a word.")
         .at("/vault/rules/keys/words"),
     switch("vault.recursive", "The text of notes finds more notes.")
@@ -65,7 +76,7 @@ pub(super) const ROWS: &[Setting] = &[
         .at("/vault/rules/fuzzy/refine"),
     switch(
         "vault.weigh_occurrences",
-        "Notes of equal priority are ordered by how often their keys occur.",
+        "Notes of equal priority are ordered by how often their keys occur; `deeplore-2.x` orders them by title after matching.",
     )
     .at("/vault/rules/order/by_occurrences")
     .known_as(&[dl("keywordOccurrenceWeighting")]),
@@ -96,9 +107,14 @@ pub(super) const ROWS: &[Setting] = &[
     choice(
         "vault.oversized_first",
         &["whole", "truncate"],
-        "What happens to a first note that does not fit.",
+        "What happens to a first note that is larger than the budget: it goes in whole and the others keep their budget, or it is treated like any other.",
     )
     .at("/vault/rules/budget/oversized_first"),
+    switch(
+        "vault.shorten",
+        "A note that does not fit is shortened, and no other follows; else it is left out whole. On in `deeplore-2.x`.",
+    )
+    .at("/vault/rules/budget/shorten"),
     whole(
         "vault.shortest",
         (0, U32),
@@ -141,7 +157,10 @@ pub(super) const ROWS: &[Setting] = &[
     )
     .at("/vault/rules/repetition/cooldown")
     .known_as(&[dl("reinjectionCooldown")]),
-    switch("vault.strip_duplicates", "Notes that were in not long ago are left out.")
+    switch(
+        "vault.strip_duplicates",
+        "Notes that were in not long ago are left out. On in `deeplore-2.x`; off here, because what was sent before is not in the next prompt.",
+    )
         .at("/vault/rules/repetition/strip")
         .known_as(&[dl("stripDuplicateInjections")]),
     whole("vault.strip_lookback", (0, U32), "turns", "How many turns back that looks.")
@@ -288,6 +307,23 @@ pub(super) const QUIRKS: &[Setting] = &[
         "Lints take titles that differ in case for different titles.",
     )
     .at("/vault/rules/quirks/inspection_minds_case"),
+    switch(
+        "vault.quirks.phrases_match_anywhere",
+        "Keys of several words match anywhere, also where only whole words count.",
+    )
+    .at("/vault/rules/quirks/phrases_match_anywhere"),
+    switch(
+        "vault.quirks.title_breaks_ties",
+        "After matching, notes of equal priority are ordered by title alone.",
+    )
+    .at("/vault/rules/quirks/title_breaks_ties"),
+    switch("vault.quirks.empty_notes_are_sent", "Notes without text are sent, as an empty tag.")
+        .at("/vault/rules/quirks/empty_notes_are_sent"),
+    switch(
+        "vault.quirks.staleness_is_forgotten",
+        "A stale note is fresh again at twice the threshold, and one that was never in is fresh.",
+    )
+    .at("/vault/rules/quirks/staleness_is_forgotten"),
     switch(
         "vault.quirks.hidden_use_depth",
         "Messages that are not scanned still use up the depth.",

@@ -34,6 +34,14 @@ pub(super) const ROWS: &[Setting] = &[
         .or_none()
         .after_restart()
         .known_as(&[dl("syncPollingInterval")]),
+    whole("vault.refresh.wait_ms", (0, 60_000), "ms", "How long the turn that finds them old waits until they are read; then it uses what there is and warns.")
+        .after_restart(),
+    reading(text(
+        "vault.notes",
+        "Which notes are lore, as a list: `tagged` (with the tag `vault.tags.lore`), `all`, tags (`#npc`) and folders (`Places`); `-Templates` leaves notes out.",
+    ))
+    .at("/vault/reading/admits")
+    .flag("vault-notes"),
     tag("vault.tags.lore", "The tag that marks a note as lore.")
         .at("/vault/reading/tags/lore")
         .known_as(&[dl("lorebookTag")]),
@@ -60,7 +68,8 @@ pub(super) const ROWS: &[Setting] = &[
     reading(switch("vault.reading.selective_logic", "Refine keys may combine in other ways than any.")),
     reading(switch("vault.reading.world_info_fields", "Fields of World Info are kept.")),
     reading(switch("vault.reading.needs_title", "A note without a title is left out.")),
-    reading(switch("vault.reading.obsidian_style", "Titles may be written as links, and tags with `#`.")),
+    reading(switch("vault.reading.obsidian_style", "Titles may be written as links, tags with `#` and in the text, and notes have aliases.")),
+    reading(switch("vault.reading.timing_and_groups", "`sticky`, `delay`, `group` and `group_weight` are rules of a note; DeepLore only keeps them.")),
     reading(switch("vault.reading.blank_key", "An empty text for `keys` is a key that is never found.")),
 ];
 

@@ -43,6 +43,8 @@ pub struct RefreshSection {
     pub turns: u64,
     /// Also every so many seconds, without a turn.
     pub poll_seconds: Option<u64>,
+    /// How long a turn waits for them.
+    pub wait_ms: u64,
 }
 
 /// What starts reading notes again.
@@ -60,7 +62,13 @@ pub enum RefreshWhen {
 
 impl Default for RefreshSection {
     fn default() -> Self {
-        Self { when: RefreshWhen::default(), ttl_seconds: 300, turns: 10, poll_seconds: None }
+        Self {
+            when: RefreshWhen::default(),
+            ttl_seconds: 300,
+            turns: 10,
+            poll_seconds: None,
+            wait_ms: 2000,
+        }
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) struct ChatInMemory {
     places: FxHashMap<PrefixHash, usize>,
     pub(super) turns: Vec<TurnInMemory>,
     pub(super) writes: Vec<WriteRecord>,
+    /// The mark of the last write.
+    pub(super) changed: u64,
 }
 
 #[derive(Debug)]
@@ -49,6 +51,7 @@ impl ChatInMemory {
             places: FxHashMap::default(),
             turns: Vec::new(),
             writes: Vec::new(),
+            changed: 0,
         }
     }
 

@@ -7,7 +7,10 @@ mod memory_log;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -19,8 +22,8 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_ports::{
-    ChatRecord, ChatSummary, Node, Reply, Retained, Retention, StoreError, StoredTurn, StoryStore,
-    TurnId, TurnRecord, TurnSummary, WriteId, WriteRecord,
+    ChangeMark, ChangedChats, ChatRecord, ChatSummary, Node, Reply, Retained, Retention,
+    StoreError, StoredTurn, StoryStore, TurnId, TurnRecord, TurnSummary, WriteId, WriteRecord,
 };
 
 use self::{chat::ChatInMemory, documents::DocumentTables, memory_log::MemoryTables};
@@ -33,6 +36,8 @@ pub struct InMemoryStore {
     libraries: Arc<RwLock<BTreeMap<(TenantId, LibraryVersion), LibrarySource>>>,
     documents: Arc<Mutex<DocumentTables>>,
     memory: Arc<Mutex<MemoryTables>>,
+    /// Counts writes to chats. It changes only while `chats` is locked.
+    changes: Arc<AtomicU64>,
 }
 
 impl InMemoryStore {
@@ -55,7 +60,12 @@ impl InMemoryStore {
     ) -> Result<T, StoreError> {
         let mut chats = self.chats.write().unwrap_or_else(PoisonError::into_inner);
         let found = chats.get_mut(&(tenant.clone(), chat.clone()));
-        write(found.ok_or_else(|| StoreError::NoChat { chat: chat.clone() })?)
+        let chat = found.ok_or_else(|| StoreError::NoChat { chat: chat.clone() })?;
+        let (version, written) = (chat.chat.version, write(chat));
+        if chat.chat.version != version {
+            chat.changed = self.changes.fetch_add(1, Ordering::Relaxed) + 1;
+        }
+        written
     }
 }
 
@@ -76,6 +86,17 @@ impl StoryStore for InMemoryStore {
             .collect::<Result<Vec<_>, StoreError>>()?;
         rows::chat::sort(&mut chats);
         Ok(chats)
+    }
+
+    async fn changed_chats(
+        &self,
+        tenant: &TenantId,
+        mark: ChangeMark,
+    ) -> Result<ChangedChats, StoreError> {
+        let chats = self.chats.read().unwrap_or_else(PoisonError::into_inner);
+        let new = chats.iter().filter(|((of, _), chat)| of == tenant && chat.changed > mark.0);
+        let chats = new.map(|((_, id), chat)| (id.clone(), chat.chat.version)).collect();
+        Ok(ChangedChats { chats, mark: ChangeMark(self.changes.load(Ordering::Relaxed)) })
     }
 
     async fn chat(

@@ -2,7 +2,10 @@
 
 use deadpool_postgres::{Client, GenericClient, Transaction};
 use loreloom_core::ids::{ChatId, MessageId, PrefixHash, TenantId};
-use loreloom_ports::{Node, StoreError, TurnId, TurnRecord, TurnSummary, WriteId, WriteRecord};
+use loreloom_ports::{
+    ChangeMark, ChangedChats, Node, StoreError, TurnId, TurnRecord, TurnSummary, WriteId,
+    WriteRecord,
+};
 use rustc_hash::FxHashMap;
 use tokio_postgres::{IsolationLevel, Row};
 
@@ -40,6 +43,29 @@ pub(super) async fn find_chat(
 ) -> Result<ChatRow, StoreError> {
     let found = find_chat_if_any(client, sql, tenant, id).await?;
     found.ok_or_else(|| StoreError::NoChat { chat: id.clone() })
+}
+
+/// The chats that were written to since a mark.
+///
+/// Transactions do not commit in the order of their numbers. So the mark is the oldest one that
+/// was still running: what was not visible then has this number or a later one.
+pub(super) async fn changed_chats(
+    client: &Client,
+    tenant: &TenantId,
+    mark: ChangeMark,
+) -> Result<ChangedChats, StoreError> {
+    const FIND: &str = "SELECT now.mark, c.id, c.version \
+         FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS mark) now \
+         LEFT JOIN chats c ON c.tenant = $1 AND c.changed >= ($2::bigint)::text::xid8";
+    let doing = "looking for changes";
+    let rows = query(client, doing, FIND, &[&tenant.as_str(), &signed(mark.0)]).await?;
+    let found = decode_all(&rows, doing, |row| {
+        let chat = row.optional_text(1)?.map(ChatId);
+        let version = row.optional_number(2)?.unwrap_or(0).unsigned_abs();
+        Ok((row.unsigned(0)?, chat.map(|chat| (chat, version))))
+    })?;
+    let mark = found.first().map_or(mark, |(mark, _)| ChangeMark(*mark));
+    Ok(ChangedChats { mark, chats: found.into_iter().filter_map(|(_, chat)| chat).collect() })
 }
 
 /// The last write to a chat.

@@ -9,8 +9,8 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_ports::{
-    ChatRecord, ChatSummary, Node, Reply, Retained, Retention, StoreError, StoredTurn, StoryStore,
-    TurnId, TurnRecord, TurnSummary, WriteId, WriteRecord,
+    ChangeMark, ChangedChats, ChatRecord, ChatSummary, Node, Reply, Retained, Retention,
+    StoreError, StoredTurn, StoryStore, TurnId, TurnRecord, TurnSummary, WriteId, WriteRecord,
 };
 
 use super::{
@@ -37,6 +37,14 @@ impl StoryStore for PostgresStore {
         let mut chats = decode_all(&rows, doing, chat::summary)?;
         chat::sort(&mut chats);
         Ok(chats)
+    }
+
+    async fn changed_chats(
+        &self,
+        tenant: &TenantId,
+        mark: ChangeMark,
+    ) -> Result<ChangedChats, StoreError> {
+        read::changed_chats(&client(&self.pool).await?, tenant, mark).await
     }
 
     async fn chat(&self, tenant: &TenantId, id: &ChatId) -> Result<Option<ChatRecord>, StoreError> {

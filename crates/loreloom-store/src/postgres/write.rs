@@ -21,7 +21,7 @@ use crate::{
     recent_paths::DraftOutcome,
     rows::{
         StoredRow as _,
-        chat::{self, ChatRow},
+        chat::{self, ChatRow, update_chat},
         node::TreePosition,
         signed, turn, write_log,
     },
@@ -57,6 +57,8 @@ pub(super) async fn open_chat(
 }
 
 const DOING: &str = "writing to a chat";
+
+const UPDATE: &str = update_chat!("pg_current_xact_id()");
 
 /// Writes to one chat.
 pub(super) struct ChatWriter<'client> {
@@ -360,7 +362,7 @@ impl<'client> ChatWriter<'client> {
             &row.last_text,
             &row.last_turn,
         ];
-        self.rows(chat::UPDATE, values).await?;
+        self.rows(UPDATE, values).await?;
         let (kind, turn) = write_log::kind_columns(logged.kind);
         let values: &Parameters<'_> = &[
             &signed(row.record.version),

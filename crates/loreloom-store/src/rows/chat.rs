@@ -52,10 +52,19 @@ pub(crate) const INSERT: &str = "INSERT INTO chats \
      (tenant, chat, id, title, tip, created, updated, version) \
      SELECT $1, coalesce(max(chat), 0) + 1, $2, $3, $4, $5, $5, 0 FROM chats WHERE tenant = $1";
 
-/// Writes what a write changes in a chat: tenant, chat, tip, time, last numbers.
-pub(crate) const UPDATE: &str = "UPDATE chats SET tip = $3, updated = $4, \
-     version = version + 1, last_branch = $5, last_message = $6, last_text = $7, last_turn = $8 \
-     WHERE tenant = $1 AND chat = $2";
+/// Writes what a write changes in a chat: tenant, chat, tip, time, last numbers. `$changed` is the
+/// mark of the write.
+macro_rules! update_chat {
+    ($changed:literal) => {
+        concat!(
+            "UPDATE chats SET tip = $3, updated = $4, version = version + 1, last_branch = $5, ",
+            "last_message = $6, last_text = $7, last_turn = $8, changed = ",
+            $changed,
+            " WHERE tenant = $1 AND chat = $2"
+        )
+    };
+}
+pub(crate) use update_chat;
 
 impl ChatRow {
     pub(crate) fn of(row: &impl StoredRow) -> Decoded<Self> {

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::{
     SqliteStore,
     connect::{self, SchemaState},
+    log,
     salvage::{self, Salvage},
     statement::query,
 };
@@ -47,6 +48,12 @@ impl SqliteStore {
     ) -> Result<Diagnosis, StoreError> {
         let file = file.as_ref();
         let mut diagnosis = Diagnosis::default();
+        if let Some(broken) = log::damage(file).map_err(unreadable)? {
+            // Opening it would drop what is behind the damage.
+            diagnosis.findings.push(finding("the write-ahead log", broken.reason()));
+            diagnosis.salvage = Some(salvage::look(file)?);
+            return Ok(diagnosis);
+        }
         let opened = open_to_read(file)
             .and_then(|connection| connect::check(&connection).map(|state| (connection, state)));
         match opened {
@@ -80,6 +87,9 @@ impl SqliteStore {
     /// [`StoreError::NotADatabase`] if the old one has no stories.
     pub fn repair(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<Salvage, StoreError> {
         let from = from.as_ref();
+        if log::damage(from).map_err(unreadable)?.is_some() {
+            return salvage::save(from, to.as_ref());
+        }
         match open_to_read(from).and_then(|connection| connect::check(&connection)) {
             Err(error @ (StoreError::OtherVersion { .. } | StoreError::Missing { .. })) => {
                 Err(error)
@@ -95,11 +105,16 @@ impl SqliteStore {
     }
 }
 
+fn unreadable(error: std::io::Error) -> StoreError {
+    StoreError::Database { doing: DOING, source: error.into() }
+}
+
 /// Opens a file that must exist, only to read it.
 pub(super) fn open_to_read(file: &Path) -> Result<Connection, StoreError> {
     if file.metadata().map_or(true, |file| file.len() == 0) {
         return Err(StoreError::Missing { path: file.display().to_string() });
     }
+    log::refuse_damage(file)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
     Connection::open_with_flags(file, flags).doing("opening the database")
 }

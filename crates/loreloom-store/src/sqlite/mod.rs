@@ -10,6 +10,7 @@ mod connect;
 mod diagnosis;
 mod documents;
 mod jobs;
+mod log;
 mod memory_log;
 mod nodes;
 mod pool;
@@ -49,7 +50,8 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens the database in a file, which is created if it does not exist.
     ///
-    /// Fails with [`StoreError::OtherVersion`] if it has another schema.
+    /// Fails with [`StoreError::OtherVersion`] if it has another schema, and with
+    /// [`StoreError::Damaged`] if SQLite would drop stored turns because its log is damaged.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
         Self::at(DatabaseLocation::File(path.into()))
     }

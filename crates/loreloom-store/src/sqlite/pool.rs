@@ -19,6 +19,7 @@ use tokio::{
 use super::{
     checkpoint::Checkpointer,
     connect::{DatabaseLocation, connect, connect_to_read, prepare},
+    log,
     unit_of_work::UnitOfWork,
     writer_thread::WriterThread,
 };
@@ -40,6 +41,9 @@ pub(super) struct ConnectionPool {
 impl ConnectionPool {
     /// Opens the database, and creates its schema if it is empty.
     pub(super) fn open(location: DatabaseLocation) -> Result<Self, StoreError> {
+        if let DatabaseLocation::File(path) = &location {
+            log::refuse_damage(path)?;
+        }
         let mut connection = connect(&location)?;
         prepare(&mut connection)?;
         let checkpointer = match &location {

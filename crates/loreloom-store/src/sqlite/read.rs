@@ -1,10 +1,10 @@
 //! Reading a chat in one snapshot of the database.
 
 use loreloom_core::ids::{ChatId, TenantId};
-use loreloom_ports::{StoreError, TurnId, TurnRecord, WriteId};
+use loreloom_ports::{ChangeMark, ChangedChats, StoreError, TurnId, TurnRecord, WriteId};
 use rusqlite::{Connection, Transaction, params};
 
-use super::statement::{prepare, query_first};
+use super::statement::{prepare, query, query_first};
 use crate::{
     codec::{ChosenDeltas, MessageText, ReferencedTexts, TurnBody, unpack_text},
     errors::{DatabaseResult as _, DecodeResult as _},
@@ -34,6 +34,27 @@ pub(super) fn find_chat_if_any(
 ) -> Result<Option<ChatRow>, StoreError> {
     let key = (tenant.as_str(), id.as_str());
     query_first(connection, "reading a chat", chat::FIND, key, |row| ChatRow::of(row))
+}
+
+/// The chats that were written to since a mark.
+pub(super) fn changed_chats(
+    connection: &Connection,
+    tenant: &TenantId,
+    mark: ChangeMark,
+) -> Result<ChangedChats, StoreError> {
+    const FIND: &str = "SELECT id, version, changed FROM chats \
+         WHERE tenant = $1 AND changed > $2 ORDER BY changed";
+    let key = params![tenant.as_str(), signed(mark.0)];
+    let mut last = mark;
+    let found = query(connection, "looking for changes", FIND, key, |row| {
+        let (id, version, changed) = (ChatId(row.text(0)?), row.unsigned(1)?, row.unsigned(2)?);
+        Ok((id, version, ChangeMark(changed)))
+    })?;
+    let chats = found.into_iter().map(|(id, version, changed)| {
+        last = changed;
+        (id, version)
+    });
+    Ok(ChangedChats { chats: chats.collect(), mark: last })
 }
 
 /// The last write to a chat.

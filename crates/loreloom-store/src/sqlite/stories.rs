@@ -9,8 +9,8 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_ports::{
-    ChatRecord, ChatSummary, Node, Reply, Retained, Retention, StoreError, StoredTurn, StoryStore,
-    TurnId, TurnRecord, TurnSummary, WriteId, WriteRecord,
+    ChangeMark, ChangedChats, ChatRecord, ChatSummary, Node, Reply, Retained, Retention,
+    StoreError, StoredTurn, StoryStore, TurnId, TurnRecord, TurnSummary, WriteId, WriteRecord,
 };
 use rusqlite::Connection;
 
@@ -37,6 +37,17 @@ impl StoryStore for SqliteStore {
         let mut chats = self.pool.read(read).await?;
         chat::sort(&mut chats);
         Ok(chats)
+    }
+
+    async fn changed_chats(
+        &self,
+        tenant: &TenantId,
+        mark: ChangeMark,
+    ) -> Result<ChangedChats, StoreError> {
+        let tenant = tenant.clone();
+        let read =
+            move |connection: &mut Connection| read::changed_chats(connection, &tenant, mark);
+        self.pool.read_inline(read).await
     }
 
     async fn chat(

@@ -22,7 +22,7 @@ use crate::{
     recent_paths::DraftOutcome,
     rows::{
         StoredRow as _,
-        chat::{self, ChatRow},
+        chat::{self, ChatRow, update_chat},
         node::TreePosition,
         signed, turn, write_log,
     },
@@ -50,6 +50,10 @@ pub(super) fn open_chat(
 }
 
 const DOING: &str = "writing to a chat";
+
+/// One transaction writes at a time, so the marks of writes are in the order of commits.
+const UPDATE: &str =
+    update_chat!("(SELECT coalesce(max(changed), 0) + 1 FROM chats WHERE tenant = $1)");
 
 /// Writes to one chat.
 pub(super) struct ChatWriter<'unit> {
@@ -359,7 +363,7 @@ impl<'unit> ChatWriter<'unit> {
             row.last_text,
             row.last_turn,
         ];
-        execute(&self.unit, DOING, chat::UPDATE, values)?;
+        execute(&self.unit, DOING, UPDATE, values)?;
         let (kind, turn) = write_log::kind_columns(logged.kind);
         let values = params![
             tenant,

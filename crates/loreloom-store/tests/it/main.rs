@@ -2,6 +2,7 @@
 
 mod agreement;
 mod damage;
+mod damaged_log;
 mod encrypted;
 mod live;
 mod openers;

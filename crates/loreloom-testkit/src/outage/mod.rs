@@ -4,45 +4,57 @@
 //! The real binary serves. In each cycle some streams begin, the store breaks, the streams end,
 //! the store comes back. In every second cycle the server is stopped and started in between.
 
-mod client;
-mod gated_model;
+mod full_disk;
 
 use std::{
     fmt,
-    io::{BufRead as _, BufReader},
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    path::Path,
+    process::{Command, Stdio},
     sync::mpsc,
     thread,
-    time::{Duration, Instant},
 };
 
-use self::{
-    client::{Form, WireAnswer, ask, get},
-    gated_model::{GatedModel, reply_to},
+use serde_json::{Value, json};
+
+pub use self::full_disk::SmallDisk;
+use crate::{
+    postgres::Cluster,
+    real_server::{Ask, Form, GatedModel, PATIENCE, RealServer, ServerSetup, WireAnswer, ask, get},
+    store_suite::Failure,
 };
-use crate::{postgres::Cluster, store_suite::Failure};
 
 /// Streams of a cycle.
 const STREAMS: usize = 3;
 
-/// How long the server may take to store what waited.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Ignores the signal, so that writing beyond the limit is an error that the server sees.
-const LIMITED: &str = r#"trap "" XFSZ; exec "$@""#;
-
 /// How the store fails.
 #[derive(Clone, Copy)]
-pub enum Outage<'cluster> {
+pub enum Outage<'outside> {
     /// The disk takes no more bytes: the size of files is limited to so many.
     FullDisk(u64),
+    /// The file system of the stories is really full.
+    SmallDisk(&'outside SmallDisk),
     /// The database server is killed.
-    Killed(&'cluster Cluster),
+    Killed(&'outside Cluster),
 }
 
 impl Outage<'_> {
+    fn begin(self, server: &RealServer) -> Result<(), Failure> {
+        match self {
+            Self::FullDisk(most) => limit(server, &most.to_string()),
+            Self::SmallDisk(disk) => disk.fill(),
+            Self::Killed(cluster) => cluster.kill(),
+        }
+    }
+
+    fn end(self, server: &RealServer) -> Result<(), Failure> {
+        match self {
+            // A server that has stopped has no limit any more.
+            Self::FullDisk(_) => limit(server, "unlimited").or(Ok(())),
+            Self::SmallDisk(disk) => disk.clear(),
+            Self::Killed(cluster) => cluster.restart(),
+        }
+    }
+
     /// Whether turns can wait in a file.
     fn leaves_room(self) -> bool {
         !matches!(self, Self::FullDisk(most) if most < 1 << 12)
@@ -53,6 +65,7 @@ impl fmt::Display for Outage<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::FullDisk(bytes) => write!(formatter, "files limited to {bytes} bytes"),
+            Self::SmallDisk(_) => formatter.write_str("file system full"),
             Self::Killed(_) => formatter.write_str("database killed"),
         }
     }
@@ -74,7 +87,7 @@ pub struct OutageTally {
     pub given_up: u64,
     /// Lost ones whose answer said nothing.
     pub silent: u64,
-    /// Outages during which `/ready` said that the server is ready.
+    /// Outages during which a turn waited and `/ready` said that the server is ready.
     pub unnoticed: u64,
     /// Replies that were stored twice.
     pub doubled: u64,
@@ -95,33 +108,39 @@ impl fmt::Display for OutageTally {
 /// Runs the server program through so many outages.
 pub fn run(program: &Path, outage: Outage<'_>, cycles: u64) -> Result<OutageTally, Failure> {
     let folder = tempfile::tempdir()?;
-    let model = GatedModel::start()?;
+    let model = GatedModel::start(|request| reply_to(&question_in(request)))?;
     let upstream = format!("http://{}/v1", model.address);
     let place = match outage {
-        Outage::FullDisk(_) => vec!["--data".to_owned(), folder.path().display().to_string()],
-        Outage::Killed(cluster) => vec!["--store".to_owned(), cluster.url()],
+        Outage::FullDisk(_) => ["--data".to_owned(), folder.path().display().to_string()],
+        Outage::SmallDisk(disk) => ["--data".to_owned(), disk.path().display().to_string()],
+        Outage::Killed(cluster) => ["--store".to_owned(), cluster.url()],
     };
-    let home = folder.path().to_owned();
-    let start = || ServerUnderTest::start(program, &upstream, &place, &home);
+    let setup = ServerSetup { program, upstream, place: place.to_vec(), home: folder.path() };
+    let start = || RealServer::start(&setup);
     let mut server = start()?;
     let mut tally = OutageTally::default();
     for cycle in 0..cycles {
         let mut answers = streams_through(&server, &model, outage, cycle)?;
         let (begun, _nobody_waits) = mpsc::channel();
         for form in [Form::Document, Form::Lines] {
-            let names = names(cycle, answers.len());
-            answers.push((form, ask(server.address, form, &names, &begun)?));
+            let (chat, question) = names(cycle, answers.len());
+            let asked = Ask { form, chat: Some(&chat), messages: &messages(&question) };
+            answers.push((form, ask(server.address, &asked, &begun)?));
         }
         let is_ready = get(server.address, "/ready")?.status != 503;
-        tally.unnoticed += u64::from(is_ready);
+        let anything_waits = answers.iter().any(|(_, answer)| answer.warns());
+        tally.unnoticed += u64::from(is_ready && anything_waits);
         if cycle % 2 == 1 && outage.leaves_room() {
             server.stop()?;
-            server.mend_store(outage)?;
+            outage.end(&server)?;
             server = start()?;
         } else {
-            server.mend_store(outage)?;
+            outage.end(&server)?;
         }
         server.wait_until_ready()?;
+        if let Outage::SmallDisk(disk) = outage {
+            disk.settle()?;
+        }
         tally.cycles += 1;
         count(&mut tally, &server, cycle, &answers)?;
     }
@@ -131,7 +150,7 @@ pub fn run(program: &Path, outage: Outage<'_>, cycles: u64) -> Result<OutageTall
 
 /// Begins streams, breaks the store, and lets the streams end.
 fn streams_through(
-    server: &ServerUnderTest,
+    server: &RealServer,
     model: &GatedModel,
     outage: Outage<'_>,
     cycle: u64,
@@ -141,14 +160,18 @@ fn streams_through(
     let asking: Vec<_> = (0..STREAMS)
         .map(|number| {
             let (address, begun) = (server.address, begun.clone());
-            let names = names(cycle, number);
-            thread::spawn(move || ask(address, Form::Events, &names, &begun))
+            let (chat, question) = names(cycle, number);
+            thread::spawn(move || {
+                let messages = messages(&question);
+                let asked = Ask { form: Form::Events, chat: Some(&chat), messages: &messages };
+                ask(address, &asked, &begun)
+            })
         })
         .collect();
     for _ in 0..STREAMS {
         first_words.recv_timeout(PATIENCE)?;
     }
-    server.break_store(outage)?;
+    outage.begin(server)?;
     model.set_open(true);
     let mut answers = Vec::new();
     for one in asking {
@@ -162,9 +185,25 @@ fn names(cycle: u64, number: usize) -> (String, String) {
     (format!("outage-{cycle}-{number}"), format!("question-{cycle}-{number}"))
 }
 
+fn messages(question: &str) -> Value {
+    json!([{ "role": "user", "content": question }])
+}
+
+/// The question of a request, which is its last marked word.
+fn question_in(request: &str) -> String {
+    let question = request.rsplit("question-").next().unwrap_or_default();
+    let is_number = |letter: &char| letter.is_ascii_digit() || *letter == '-';
+    let number: String = question.chars().take_while(is_number).collect();
+    format!("question-{number}")
+}
+
+fn reply_to(question: &str) -> String {
+    format!("Heard {question}.")
+}
+
 fn count(
     tally: &mut OutageTally,
-    server: &ServerUnderTest,
+    server: &RealServer,
     cycle: u64,
     answers: &[(Form, WireAnswer)],
 ) -> Result<(), Failure> {
@@ -188,83 +227,10 @@ fn count(
     Ok(())
 }
 
-/// The real binary as a child. It ends with this value.
-struct ServerUnderTest {
-    child: Child,
-    address: SocketAddr,
-}
-
-impl ServerUnderTest {
-    fn start(
-        program: &Path,
-        upstream: &str,
-        place: &[String],
-        home: &PathBuf,
-    ) -> Result<Self, Failure> {
-        let mut command = Command::new("sh");
-        command.args(["-c", LIMITED, "limited"]).arg(program).arg("serve");
-        command.args(["--port", "0", "--no-memory", "--upstream", upstream]).args(place);
-        command.env("HOME", home).env_remove("XDG_DATA_HOME").current_dir(home);
-        command.stdout(Stdio::piped()).stderr(Stdio::null()).stdin(Stdio::null());
-        let mut child = command.spawn()?;
-        let mut line = String::new();
-        if let Some(out) = child.stdout.take() {
-            BufReader::new(out).read_line(&mut line)?;
-        }
-        let address = line.trim().rsplit("http://").next().and_then(|text| text.parse().ok());
-        let address = address.ok_or_else(|| format!("the server said `{}`", line.trim()))?;
-        Ok(Self { child, address })
-    }
-
-    fn break_store(&self, outage: Outage<'_>) -> Result<(), Failure> {
-        match outage {
-            Outage::FullDisk(most) => self.limit(&most.to_string()),
-            Outage::Killed(cluster) => cluster.kill(),
-        }
-    }
-
-    fn mend_store(&self, outage: Outage<'_>) -> Result<(), Failure> {
-        match outage {
-            // A server that has stopped has no limit any more.
-            Outage::FullDisk(_) => self.limit("unlimited").or(Ok(())),
-            Outage::Killed(cluster) => cluster.restart(),
-        }
-    }
-
-    /// Limits the size of the files that the server writes.
-    fn limit(&self, most: &str) -> Result<(), Failure> {
-        let mut command = Command::new("prlimit");
-        let id = self.child.id().to_string();
-        command.args(["--pid", &id, &format!("--fsize={most}:unlimited")]);
-        let output = command.stderr(Stdio::null()).status()?;
-        if output.success() { Ok(()) } else { Err("prlimit failed".into()) }
-    }
-
-    /// Waits until everything that waited is stored. A server without `/ready` gets no time.
-    fn wait_until_ready(&self) -> Result<(), Failure> {
-        let began = Instant::now();
-        while get(self.address, "/ready")?.status == 503 {
-            if began.elapsed() > PATIENCE {
-                return Err("the server is not ready, though its store is back".into());
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-        Ok(())
-    }
-
-    /// Stops it as a person does.
-    fn stop(&mut self) -> Result<(), Failure> {
-        let id = self.child.id().to_string();
-        Command::new("kill").args(["-TERM", &id]).status()?;
-        self.child.wait()?;
-        Ok(())
-    }
-}
-
-impl Drop for ServerUnderTest {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _gone = self.child.kill();
-        let _gone = self.child.wait();
-    }
+/// Limits the size of the files that the server writes.
+fn limit(server: &RealServer, most: &str) -> Result<(), Failure> {
+    let mut command = Command::new("prlimit");
+    command.args(["--pid", &server.id().to_string(), &format!("--fsize={most}:unlimited")]);
+    let status = command.stderr(Stdio::null()).status()?;
+    if status.success() { Ok(()) } else { Err("prlimit failed".into()) }
 }

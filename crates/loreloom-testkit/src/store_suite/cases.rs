@@ -45,6 +45,7 @@ pub use super::{
         a_stale_version_is_refused_and_nothing_stored, a_turn_with_its_reply_is_both_of_them,
         concurrent_writers_lose_nothing, one_of_two_writers_of_a_version_wins,
         tenants_do_not_see_each_other, the_tip_moves_to_any_stored_node,
+        writes_of_others_are_seen_at_the_next_look,
     },
 };
 

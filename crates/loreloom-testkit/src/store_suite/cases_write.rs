@@ -2,15 +2,15 @@
 
 #![expect(clippy::missing_panics_doc, reason = "a case asserts what it checks")]
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use loreloom_core::{
     chat::{Path, Role},
-    ids::{ChatId, Digest, PrefixHash},
+    ids::{ChatId, Digest, PrefixHash, TenantId},
     state::StateDelta,
     units::Timestamp,
 };
-use loreloom_ports::{StoreError, StoryStore};
+use loreloom_ports::{ChangeMark, ChatRecord, StoreError, StoryStore};
 use tokio::task::JoinSet;
 
 use super::{
@@ -271,6 +271,48 @@ pub async fn tenants_do_not_see_each_other(opener: &dyn Opener) -> Checked {
     Ok(())
 }
 
+/// A write is in the answer to the first question after it, however transactions overlap.
+pub async fn writes_of_others_are_seen_at_the_next_look(opener: &dyn Opener) -> Checked {
+    const TURNS: u64 = 20;
+    let Scene { store, tenant, chat } = Scene::new(opener, "looks").await?;
+    let other = opener.open().await?;
+    let mut mark = store.changed_chats(&tenant, ChangeMark::default()).await?.mark;
+    for turn in 1..=3 {
+        let path = dialogue(&chat, &["hello"]);
+        let record = fixture::turn(&path, StateDelta::default(), 5);
+        other.commit_turn(&tenant, &path, &record, None).await?;
+        let changed = store.changed_chats(&tenant, mark).await?;
+        assert_eq!(changed.chats, [(chat.clone(), turn)]);
+        mark = changed.mark;
+    }
+    let stranger = fixture::tenant("looks_stranger");
+    assert_eq!(store.changed_chats(&stranger, ChangeMark::default()).await?.chats, []);
+    let mut writers = JoinSet::new();
+    for writer in 0..4_u64 {
+        let store: Arc<dyn StoryStore> =
+            if writer % 2 == 0 { Arc::clone(&other) as _ } else { opener.open().await? };
+        let (tenant, shared) = (tenant.clone(), ChatId(format!("shared {}", writer % 2)));
+        store.open_chat(&tenant, &shared, "Shared", Timestamp(1)).await?;
+        writers.spawn(write_turns(store, (tenant, shared), writer, TURNS));
+    }
+    let mut seen = BTreeMap::new();
+    while !writers.is_empty() {
+        while let Some(done) = writers.try_join_next() {
+            done??;
+        }
+        let changed = store.changed_chats(&tenant, mark).await?;
+        mark = changed.mark;
+        seen.extend(changed.chats);
+        tokio::task::yield_now().await;
+    }
+    seen.extend(store.changed_chats(&tenant, mark).await?.chats);
+    for summary in store.chats(&tenant).await?.into_iter().filter(|one| one.turns > 3) {
+        let ChatRecord { id, version, .. } = summary.chat;
+        assert_eq!(seen.get(&id), Some(&version), "{id}");
+    }
+    Ok(())
+}
+
 /// Four writers with two handles, into one chat and into chats of their own.
 pub async fn concurrent_writers_lose_nothing(opener: &dyn Opener) -> Checked {
     const TURNS: u64 = 25;
@@ -279,7 +321,8 @@ pub async fn concurrent_writers_lose_nothing(opener: &dyn Opener) -> Checked {
     let mut writers = JoinSet::new();
     for writer in 0..4_u64 {
         let store = if writer % 2 == 0 { Arc::clone(&scene.store) } else { Arc::clone(&second) };
-        writers.spawn(write_turns(store, scene.chat.clone(), writer, TURNS));
+        let place = (scene.tenant.clone(), scene.chat.clone());
+        writers.spawn(write_turns(store, place, writer, TURNS));
     }
     while let Some(done) = writers.join_next().await {
         done??;
@@ -304,11 +347,10 @@ pub async fn concurrent_writers_lose_nothing(opener: &dyn Opener) -> Checked {
 
 async fn write_turns(
     store: Arc<dyn StoryStore>,
-    shared: ChatId,
+    (tenant, shared): (TenantId, ChatId),
     writer: u64,
     turns: u64,
 ) -> Checked {
-    let tenant = tenant("writers");
     let own = ChatId(format!("own {writer}"));
     store.open_chat(&tenant, &own, "", Timestamp(1)).await?;
     for chat in [shared, own] {

@@ -150,7 +150,7 @@ pub async fn run(
 
 /// Starts a child, kills it a while `after` it has acknowledged `commits` commits, and
 /// returns all that it acknowledged.
-fn kill(
+pub(super) fn kill(
     mut command: Command,
     commits: u64,
     after: Duration,

@@ -190,6 +190,7 @@ fn verdict(turn: u64, entry: u32) -> Verdict {
         0 | 1 => Outcome::Activated {
             place: Some(Place::BeforeCharacter),
             tokens: Tokens(80),
+            shortened_from: None,
             trigger: Box::new(trigger(number)),
         },
         // A fraction that many decimal readers get wrong by one bit.

@@ -3,7 +3,8 @@
 //! [`cases`] has one function for each behaviour; [`store_suite!`](macro@crate::store_suite)
 //! makes a test of each for one store. [`machine`] runs random stories on stores and compares
 //! them with the naive [`model`]; [`live`] runs such stories through the engine. [`crash`] kills
-//! a process that commits, and looks for what it acknowledged; [`faults`] lets the disk fail.
+//! a process that commits, and looks for what it acknowledged; [`faults`] lets the disk fail;
+//! [`damage`] damages what a killed process left.
 
 pub mod cases;
 mod cases_documents;
@@ -12,6 +13,7 @@ mod cases_tree;
 mod cases_undo;
 mod cases_write;
 pub mod crash;
+pub mod damage;
 pub mod faults;
 pub mod fixture;
 pub mod live;
@@ -78,6 +80,7 @@ macro_rules! store_cases {
             the_turns_of_a_round_each_keep_their_own
             a_quiet_turn_leaves_no_state
             a_state_follows_what_others_write
+            writes_of_others_are_seen_at_the_next_look
             a_change_by_hand_leaves_the_tip_alone
             a_branch_does_not_touch_the_story_it_left
             two_greetings_are_two_roots

@@ -1,8 +1,10 @@
-//! Vault cases recorded from DeepLore Enhanced 2.0.2, and 2.0.2 with the rules of 2.5.
+//! Vault cases recorded from DeepLore Enhanced 2.0.2, and 2.0.2 with the rules of 2.5; cases
+//! `own-…` are ours, under our default profile.
 
 mod find;
 mod input;
 mod notes;
+mod own;
 mod select;
 mod stages;
 mod turns;
@@ -13,7 +15,7 @@ use serde_json::Value;
 
 use crate::conformance::{Suite, first_difference};
 
-/// The suite, run under the `deeplore-2.x` profiles.
+/// The suite. Recorded cases run under the `deeplore-2.x` profiles.
 pub(super) struct Vault;
 
 impl Suite for Vault {
@@ -55,6 +57,7 @@ impl Suite for Vault {
             "multivault" => select::vaults(input),
             "sync" => select::sync(input),
             "health" => select::health(input),
+            "own" => return own::story(input, &case["expected"]),
             other => return Err(format!("no feature `{other}` here")),
         })
     }

@@ -1,13 +1,13 @@
 //! The short run of the crash test; `crash --cycles 1000` is the long one.
 
-use std::process::Command;
+use std::{path::Path, process::Command};
 
 use loreloom_core::ids::ChatId;
 use loreloom_testkit::{
     faults::Trouble,
     store_suite::{
         crash::{self, SqliteAt},
-        faults,
+        damage, faults,
     },
 };
 
@@ -45,6 +45,19 @@ async fn nothing_acknowledged_is_lost_when_writing_fails() {
     println!("{tally}");
     assert_eq!((tally.cycles, tally.lost), (12, 0));
     assert!(tally.acknowledged > 50, "the child hardly did anything: {tally}");
+}
+
+#[tokio::test]
+async fn damage_is_named_and_a_repair_saves_each_commit_or_names_its_loss() {
+    let command = |file: &Path, chat: &ChatId| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crash"));
+        command.args(["--store", "sqlite", "--child"]).arg(file).arg(chat.as_str());
+        command
+    };
+    let tally = damage::run(command, (8, 7)).await.unwrap();
+    println!("{tally}");
+    assert_eq!((tally.cycles, tally.lost, tally.said, tally.silent), (8, 0, 8, 0));
+    assert!(tally.acknowledged > 160, "the child hardly did anything: {tally}");
 }
 
 #[tokio::test]

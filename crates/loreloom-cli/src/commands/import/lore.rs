@@ -212,7 +212,7 @@ impl TargetBook {
 fn said(entry: &Entry) -> anyhow::Result<String> {
     let mut rest = entry.rest.clone();
     rest.display_index = None;
-    let told = Entry {
+    let entry = Entry {
         id: EntryId(String::new()),
         original_id: None,
         raw: None,
@@ -220,5 +220,5 @@ fn said(entry: &Entry) -> anyhow::Result<String> {
         rest,
         ..entry.clone()
     };
-    Ok(serde_json::to_string(&told)?)
+    Ok(serde_json::to_string(&entry)?)
 }

@@ -123,6 +123,9 @@ fn issue(kind: &IssueKind) -> String {
         IssueKind::UnknownRequired { title } => {
             format!("requires `{title}`, which no note is called, so it never comes in")
         }
+        IssueKind::IdleRequires { title } => {
+            format!("requires `{title}`, which no note is called; it is always in, so that is idle")
+        }
         IssueKind::UnknownExcluded { title } => {
             format!("excludes `{title}`, which no note is called")
         }
@@ -183,6 +186,7 @@ fn issue(kind: &IssueKind) -> String {
         | IssueKind::ReadEveryTurn { .. }
         | IssueKind::Stale { .. }
         | IssueKind::NotRead { .. }
+        | IssueKind::NoLore { .. }
         | IssueKind::NoKey { .. }
         | IssueKind::Unmet { .. } => setup(kind),
     }
@@ -205,6 +209,7 @@ fn setup(kind: &IssueKind) -> String {
             format!("it was read {seconds} seconds ago and is to be read every {ttl}")
         }
         IssueKind::NotRead { reason, .. } => format!("it cannot be read: {reason}"),
+        IssueKind::NoLore { advice, .. } => format!("none of its notes is lore: {advice}"),
         IssueKind::NoKey { .. } => "no key is named for it: `--vault-key-env VARIABLE`".to_owned(),
         IssueKind::Unmet { query, times } => {
             format!("`{query}` was looked for {times} times, and no note tells it")

@@ -64,7 +64,7 @@ impl Import {
         if let (Some(group), Some(chat)) = (&self.group, &chat) {
             let new =
                 context.service.exchange.import_group(&context.tenant, &value, group, chat).await?;
-            return Ok(writeln!(out, "{chat}: {}", told(new.is_some()))?);
+            return Ok(writeln!(out, "{chat}: {}", outcome(new.is_some()))?);
         }
         let groups = pinned_groups(&value);
         match context.service.exchange.import_any(&context.tenant, value, chat.as_ref()).await {
@@ -78,7 +78,7 @@ impl Import {
                 },
                 Imported::Characters(characters) => {
                     for (name, new) in characters {
-                        writeln!(out, "{name}: {}", told(new))?;
+                        writeln!(out, "{name}: {}", outcome(new))?;
                     }
                     for (group, threads) in groups {
                         let hint = format!("`--group {group} --chat CHAT`");
@@ -91,7 +91,7 @@ impl Import {
                 }
                 Imported::Chat(new) => {
                     let chat = chat.map(|chat| chat.0).unwrap_or_default();
-                    writeln!(out, "{chat}: {}", told(new))?;
+                    writeln!(out, "{chat}: {}", outcome(new))?;
                 }
             },
         }
@@ -99,7 +99,7 @@ impl Import {
     }
 }
 
-fn told(new: bool) -> &'static str {
+fn outcome(new: bool) -> &'static str {
     if new { "taken in" } else { "nothing new" }
 }
 

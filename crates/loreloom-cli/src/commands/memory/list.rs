@@ -36,7 +36,7 @@ impl List {
         let records = if self.all {
             context.service.views.records(&context.tenant, &owner).await?
         } else {
-            told(context, &owner).await?
+            records(context, &owner).await?
         };
         let shown = records.iter().filter(|(key, fields)| {
             !matches!(key.kind, RecordKind::Marks) && (self.all || is_active(fields))
@@ -73,16 +73,16 @@ async fn owners(context: &MemoryContext, out: &mut dyn Write) -> anyhow::Result<
 }
 
 /// What is true on the current paths of all chats.
-async fn told(context: &MemoryContext, owner: &Owner) -> anyhow::Result<Records> {
+async fn records(context: &MemoryContext, owner: &Owner) -> anyhow::Result<Records> {
     let events = context.store.events(&context.tenant, owner, 0).await?;
-    let mut told = std::collections::HashMap::<ChatId, Vec<_>>::new();
+    let mut message_ids = std::collections::HashMap::<ChatId, Vec<_>>::new();
     for chat in events.iter().filter_map(|event| event.chat.clone()) {
-        if let std::collections::hash_map::Entry::Vacant(entry) = told.entry(chat.clone()) {
+        if let std::collections::hash_map::Entry::Vacant(entry) = message_ids.entry(chat.clone()) {
             let path = context.path(&chat).await.unwrap_or_default();
             entry.insert(path.into_iter().map(|item| item.id).collect());
         }
     }
-    Ok(fold(&events, |chat, id| told.get(chat).is_some_and(|told| told.contains(id))))
+    Ok(fold(&events, |chat, id| message_ids.get(chat).is_some_and(|ids| ids.contains(id))))
 }
 
 fn is_active(fields: &Map<String, Value>) -> bool {

@@ -117,16 +117,16 @@ impl Recap {
             return Ok(());
         }
         let model = self.model.open()?;
-        let told = context
+        let recap = context
             .service
             .recaps
             .recap(&context.tenant, &chat, self.messages, model.as_ref())
             .await?;
-        let told = told.context("the model had nothing to tell")?;
+        let recap = recap.context("the model had nothing to tell")?;
         if context.json {
-            return Ok(writeln!(out, "{}", json!({ "recap": told, "away_hours": away }))?);
+            return Ok(writeln!(out, "{}", json!({ "recap": recap, "away_hours": away }))?);
         }
-        Ok(writeln!(out, "{told}")?)
+        Ok(writeln!(out, "{recap}")?)
     }
 }
 

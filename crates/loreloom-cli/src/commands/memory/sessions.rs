@@ -64,7 +64,7 @@ impl Scratch {
                 let context = MemoryContext::new(context.store.clone(), context.json, options);
                 let speakers = [Who::named(self.character.as_deref().unwrap_or_default())];
                 context.service.read_only.keep(tenant, &chat, &speakers).await?;
-                writeln!(out, "{chat}: a job reads what was told; see `loreloom jobs`")?;
+                writeln!(out, "{chat}: a job reads the chat; see `loreloom jobs`")?;
             }
             Step::Drop => {
                 context.service.read_only.discard(tenant, &chat).await?;

@@ -34,19 +34,20 @@ impl Timeline {
         let chat = ChatId::from(self.chat.as_str());
         let path = context.path(&chat).await?;
         let who = self.character.as_deref().map(Who::named).unwrap_or_default();
-        let told = context
+        let timeline = context
             .service
             .search
             .timeline(&context.tenant, &chat, &path, &who, &self.name)
             .await?;
-        let told = told.with_context(|| format!("nothing is remembered of `{}`", self.name))?;
+        let timeline =
+            timeline.with_context(|| format!("nothing is remembered of `{}`", self.name))?;
         if context.json {
-            return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&told)?)?);
+            return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&timeline)?)?);
         }
-        let others = told.aliases.join(", ");
+        let others = timeline.aliases.join(", ");
         let others = if others.is_empty() { others } else { format!(" ({others})") };
-        writeln!(out, "{}, {}{others}", told.name, told.kind.as_str())?;
-        for one in &told.moments {
+        writeln!(out, "{}, {}{others}", timeline.name, timeline.kind.as_str())?;
+        for one in &timeline.moments {
             let mark = if one.holds { ' ' } else { '-' };
             let at = one.ts.map_or_else(|| "-".to_owned(), |at| dates::shown(Timestamp(at)));
             let message = one.message.map_or_else(String::new, |number| format!("#{number}"));

@@ -1,7 +1,7 @@
 //! Lore that a front end already put into its prompt, which is not added a second time.
 
 use crate::{
-    assemble::{Layout, Stands},
+    assemble::{Layout, MarkKind},
     chat::single_spaced,
 };
 
@@ -15,7 +15,7 @@ pub(super) struct Present(String);
 impl Present {
     pub(super) fn of(layout: &Layout, texts: &[&str]) -> Self {
         let asides =
-            layout.chat.iter().filter(|mark| matches!(mark.stands, Stands::Note | Stands::Aside));
+            layout.chat.iter().filter(|mark| matches!(mark.kind, MarkKind::Note | MarkKind::Aside));
         let mut lines = String::from("\n");
         for mark in layout.head.iter().chain(asides) {
             push_lines(&mut lines, mark.of(texts));

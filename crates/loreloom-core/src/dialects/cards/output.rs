@@ -128,7 +128,8 @@ impl CardScan<'_> {
             }
             let keys = terms.keys.keys();
             let trigger = cause.trigger(keys, library, |at| self.window.place(at, library, turn));
-            let outcome = Outcome::Activated { place, tokens, trigger: Box::new(trigger) };
+            let (trigger, shortened_from) = (Box::new(trigger), None);
+            let outcome = Outcome::Activated { place, tokens, shortened_from, trigger };
             pool.verdicts.push(verdict(library, ix, outcome));
         }
     }

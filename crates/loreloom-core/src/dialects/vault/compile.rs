@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
-use super::{Search, VaultRules, folding::TextFolding};
+use super::{KeyRules, NoteMark, Search, VaultRules, folding::TextFolding};
 use crate::{
     book::is_js_space,
     ids::EntryId,
@@ -13,7 +13,7 @@ use crate::{
     tokens::TokenCounter,
     units::Tokens,
     utf16,
-    vault_notes::{Note, NoteKind, TitleOrder, resolve_links},
+    vault_notes::{NameIndex, Note, NoteKind, NoteNaming, TitleOrder, resolve_links},
 };
 
 /// Keys are used up to this length.
@@ -31,7 +31,10 @@ pub struct Vault {
     probes: Vec<KeyProbe>,
     /// Keys that may lie across messages.
     across: Vec<Box<str>>,
-    titles: FxHashMap<Box<str>, Vec<EntryIx>>,
+    /// The names of each note that are keys besides its own.
+    name_keys: Vec<Box<[Box<str>]>>,
+    names: NameIndex,
+    naming: NoteNaming,
     by_id: FxHashMap<EntryId, EntryIx>,
     pub(super) keys: KeyIndex,
     pub(super) folding: TextFolding,
@@ -65,7 +68,7 @@ pub(super) struct CompiledNote {
     pub(super) priority: f64,
     /// Whether it is always in.
     pub(super) constant: bool,
-    /// Whether a found key is not enough: it has refine keys, a warmup or a chance.
+    /// Whether a found key is not enough: it has refine keys, a warmup, a chance or a delay.
     pub(super) has_conditions: bool,
     /// Whether it brings other notes along.
     pub(super) cascades: bool,
@@ -90,7 +93,7 @@ impl Vault {
     /// Compiles notes under the rules that decide how their keys match. Guides are left
     /// out: they are for people who write lore, and must never reach the model.
     pub fn compile(notes: impl IntoIterator<Item = Note>, rules: &VaultRules) -> Self {
-        Self::of(visible(notes.into_iter().map(Arc::new)), rules, None)
+        Self::of(notes.into_iter().map(Arc::new), rules, None)
     }
 
     /// Compiles notes, keeping what an earlier vault knows about those that did not change.
@@ -99,14 +102,18 @@ impl Vault {
         notes: impl IntoIterator<Item = Arc<Note>>,
         rules: &VaultRules,
     ) -> Self {
-        Self::of(visible(notes), rules, before.and_then(|before| before.search.clone()))
+        Self::of(notes, rules, before.and_then(|before| before.search.clone()))
     }
 
     fn of(
-        (notes, guides): (Vec<Arc<Note>>, Vec<Arc<Note>>),
+        notes: impl IntoIterator<Item = Arc<Note>>,
         rules: &VaultRules,
         search: Option<Arc<Search>>,
     ) -> Self {
+        let (guides, mut notes): (Vec<Arc<Note>>, Vec<Arc<Note>>) =
+            notes.into_iter().partition(|note| note.kind.guide);
+        let names = NameIndex::of(&notes, rules.names);
+        resolve_links(&mut notes, &names);
         let mut compiler = Compiler::new(rules);
         let ranks = ranks(&notes, rules.quirks.vaults_tie);
         let compiled: Vec<CompiledNote> = notes
@@ -116,11 +123,9 @@ impl Vault {
             .map(|(at, (note, rank))| compiler.compile(index(at), note, rank))
             .collect();
         let ids: Vec<EntryId> = notes.iter().map(|note| note.id()).collect();
-        let mut titles: FxHashMap<Box<str>, Vec<EntryIx>> = FxHashMap::default();
         let mut by_id = FxHashMap::default();
-        for (at, note) in notes.iter().enumerate() {
-            titles.entry(note.title.to_lowercase().into()).or_default().push(index(at));
-            by_id.entry(ids[at].clone()).or_insert(index(at));
+        for (at, id) in ids.iter().enumerate() {
+            by_id.entry(id.clone()).or_insert(index(at));
         }
         let search = rules.fuzzy.enabled.then(|| {
             let mut search = search.map(Arc::unwrap_or_clone).unwrap_or_default();
@@ -145,7 +150,9 @@ impl Vault {
             compiled,
             probes: compiler.probes,
             across: compiler.across,
-            titles,
+            name_keys: compiler.name_keys,
+            names,
+            naming: rules.names,
             by_id,
             keys: KeyIndex::build(compiler.literals, compiler.touches),
             folding: compiler.folding,
@@ -191,9 +198,29 @@ impl Vault {
         self.by_id.get(id).copied()
     }
 
-    /// The notes with a title, ignoring case.
-    pub fn titled(&self, title: &str) -> &[EntryIx] {
-        self.titles.get(title.to_lowercase().as_str()).map_or(&[], Vec::as_slice)
+    /// The notes that a name means, ignoring case: by title, file name or alias, as far as the
+    /// rules allow.
+    pub fn named(&self, name: &str) -> &[EntryIx] {
+        self.names.find(name)
+    }
+
+    /// Whether a mark means this note. A mark with a vault means no note of another vault. It
+    /// does mean notes of a vault without a name, so that marks survive the naming of a vault.
+    pub fn is_marked(&self, ix: EntryIx, mark: &NoteMark) -> bool {
+        let (vault, note) = (mark.vault.as_deref().unwrap_or_default(), self.note(ix));
+        let is_here = vault.is_empty() || note.vault.is_empty() || vault == note.vault;
+        is_here && self.named(&mark.title).contains(&ix)
+    }
+
+    /// What people call a note, as far as the rules allow.
+    pub fn names_of(&self, ix: EntryIx) -> Vec<&str> {
+        self.note(ix).names(self.naming)
+    }
+
+    /// All that brings a note in: its keys, and its names where the rules make them keys.
+    pub fn keys_of(&self, ix: EntryIx) -> impl Iterator<Item = &str> {
+        let names = self.name_keys[ix.0 as usize].iter().map(|name| &**name);
+        self.note(ix).keys.iter().map(String::as_str).chain(names)
     }
 
     /// The full-text index, if the rules ask for one.
@@ -251,14 +278,6 @@ impl Vault {
     }
 }
 
-/// The notes that may reach the model, their links resolved among themselves, and guides.
-fn visible(notes: impl IntoIterator<Item = Arc<Note>>) -> (Vec<Arc<Note>>, Vec<Arc<Note>>) {
-    let (guides, mut notes): (Vec<Arc<Note>>, Vec<Arc<Note>>) =
-        notes.into_iter().partition(|note| note.kind.guide);
-    resolve_links(&mut notes);
-    (notes, guides)
-}
-
 pub(super) fn index(at: usize) -> EntryIx {
     EntryIx(u32::try_from(at).unwrap_or(u32::MAX))
 }
@@ -285,7 +304,9 @@ fn ranks(notes: &[Arc<Note>], vaults_tie: bool) -> Vec<u32> {
 
 struct Compiler {
     folding: TextFolding,
-    whole_words: bool,
+    keys: KeyRules,
+    phrases_match_anywhere: bool,
+    name_keys: Vec<Box<[Box<str>]>>,
     literals: LiteralIndex,
     touches: Vec<(PatternId, EntryIx)>,
     spanning: Vec<EntryIx>,
@@ -297,7 +318,9 @@ impl Compiler {
     fn new(rules: &VaultRules) -> Self {
         Self {
             folding: TextFolding::of(rules),
-            whole_words: rules.keys.whole_words,
+            keys: rules.keys,
+            phrases_match_anywhere: rules.quirks.phrases_match_anywhere,
+            name_keys: Vec::new(),
             literals: LiteralIndex::default(),
             touches: Vec::new(),
             spanning: Vec::new(),
@@ -308,10 +331,13 @@ impl Compiler {
 
     fn compile(&mut self, ix: EntryIx, note: &Note, rank: u32) -> CompiledNote {
         let keys = self.probes.len();
-        for key in &note.keys {
+        let names = self.name_keys_of(note);
+        let own = note.keys.iter().map(|key| (key.as_str(), self.keys.whole_words));
+        let all: Vec<(&str, bool)> = own.chain(names.iter().map(|name| (&**name, true))).collect();
+        for (key, whole_word) in all {
             let probe = match utf16::cut(key, LONGEST_KEY) {
                 key if key.trim_matches(is_js_space).is_empty() => KeyProbe::Never,
-                key => self.probe(key),
+                key => self.probe(key, whole_word),
             };
             self.probes.push(probe);
             match probe {
@@ -322,9 +348,10 @@ impl Compiler {
                 KeyProbe::Across { .. } | KeyProbe::Never | KeyProbe::Everything => {}
             }
         }
+        self.name_keys.push(names);
         let refine = self.probes.len();
         for key in &note.refine.keys {
-            let probe = self.probe(key);
+            let probe = self.probe(key, self.keys.whole_words);
             self.probes.push(probe);
         }
         let probes = [keys, refine, self.probes.len()].map(|at| index(at).0);
@@ -336,13 +363,26 @@ impl Compiler {
             constant: note.kind.constant,
             has_conditions: probes[2] > probes[1]
                 || note.warmup.is_some()
-                || note.probability.is_some(),
+                || note.probability.is_some()
+                || note.delay.is_some(),
             cascades: !note.relations.cascade.is_empty(),
             exclude_recursion: note.exclude_recursion,
         }
     }
 
-    fn probe(&mut self, key: &str) -> KeyProbe {
+    /// The names of a note that are keys and that it does not list as such itself.
+    fn name_keys_of(&self, note: &Note) -> Box<[Box<str>]> {
+        if !self.keys.names {
+            return Box::default();
+        }
+        let lists = |name: &str| {
+            note.keys.iter().any(|key| key.trim().to_lowercase() == name.to_lowercase())
+        };
+        let names = note.names(NoteNaming::Any).into_iter();
+        names.filter(|name| !lists(name)).map(Box::from).collect()
+    }
+
+    fn probe(&mut self, key: &str, whole_word: bool) -> KeyProbe {
         let literal = self.folding.apply(key);
         if literal.is_empty() {
             KeyProbe::Everything
@@ -350,7 +390,8 @@ impl Compiler {
             self.across.push(literal.into());
             KeyProbe::Across { literal: index(self.across.len() - 1).0 }
         } else {
-            let word = self.whole_words && !literal.contains(is_js_space);
+            let is_phrase = literal.contains(is_js_space);
+            let word = whole_word && !(is_phrase && self.phrases_match_anywhere);
             KeyProbe::Pattern { pattern: self.literals.insert(&literal), word }
         }
     }

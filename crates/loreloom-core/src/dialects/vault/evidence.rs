@@ -84,14 +84,14 @@ impl Evidence<'_> {
         Some(MatchPlace { source: TextSource::Entry { entry }, start, end })
     }
 
-    /// The span in the text as written. It is the whole text where composed letters moved
-    /// everything.
-    fn trace(&self, text: &str, (start, end): (usize, usize)) -> (usize, usize) {
+    /// The span in the text as written.
+    fn trace(&self, text: &str, span: (usize, usize)) -> (usize, usize) {
         let folding = self.turn.vault.folding;
-        if !folding.is_traceable(text) {
-            return (0, text.len());
+        if folding.is_traceable(text) {
+            raw_span(text, folding.case, span)
+        } else {
+            folding.span_of(text, span)
         }
-        raw_span(text, folding.case, (start, end))
     }
 }
 

@@ -1,12 +1,16 @@
 //! Which notes fit, how they are written and where they go.
 //!
-//! Notes are taken in order of importance. One that does not fit is shortened at a
-//! sentence if enough of it fits, and ends the list, so authors can predict from the order
-//! which notes win.
+//! Notes are taken in order of importance. One that does not fit is left out whole, and a smaller
+//! one below it may still enter. Where the rules choose so, it is shortened at a sentence instead
+//! if enough of it fits, and ends the list.
 
-use super::{OversizedFirst, Pick, Stopped, TEMPLATE, Vault, VaultRules};
+use super::{
+    BudgetRules, OversizedFirst, Pick, Stopped, TEMPLATE, Vault, VaultRules, VaultTools,
+    tools::NoteText,
+};
 use crate::{
     chat::Role,
+    engine::budget::{Budget, BudgetRule},
     library::EntryIx,
     place::{Injection, Place, Provenance},
     report::Stop,
@@ -24,6 +28,8 @@ pub struct Fitted {
     pub notes: Vec<FittedNote>,
     /// The notes that are left out.
     pub stopped: Vec<Stopped>,
+    /// Notes that have no text, so that there is nothing to send.
+    pub blank: Vec<EntryIx>,
 }
 
 /// A note that fits.
@@ -85,105 +91,156 @@ pub fn fit(
     vault: &Vault,
     picks: &[Pick],
     rules: &VaultRules,
-    counter: &dyn TokenCounter,
+    tools: &mut VaultTools<'_>,
 ) -> Fitted {
     let mut fitted = Fitted::default();
     let (outlets, others): (Vec<&Pick>, Vec<&Pick>) =
         picks.iter().partition(|pick| vault.note(pick.ix).seat.outlet.is_some());
-    let writer = NoteWriter { vault, rules, counter };
-    let mut used = Tokens::ZERO;
-    let mut closed = false;
+    let writer = NoteWriter { vault, rules };
+    let mut budget = NoteBudget::of(rules);
     for pick in others {
-        let needed = vault.tokens(pick.ix, counter);
-        let full = rules.budget.entries.filter(|most| fitted.notes.len() >= *most as usize);
-        let verdict = match full {
-            _ if closed => Err(Stop::BudgetClosed { needed }),
-            Some(most) => Err(Stop::MaxEntries { most }),
-            None => writer.take(pick, used, fitted.notes.is_empty()),
-        };
-        match verdict {
-            Ok(note) => {
-                used = used.saturating_add(note.tokens);
-                closed |= note.shortened_from.is_some();
-                fitted.notes.push(note);
+        let seat = writer.seat(pick);
+        let text = tools.text(vault, pick.ix, seat.place().depth());
+        if writer.is_blank(&text) {
+            fitted.blank.push(pick.ix);
+            continue;
+        }
+        match budget.take(&text, tools.counter) {
+            Ok(share) => {
+                tools.keep(&text);
+                fitted.notes.push(writer.note(pick, seat, text, share));
             }
-            Err(stop) => {
-                closed |= matches!(stop, Stop::Budget { .. }) && !fitted.notes.is_empty();
-                fitted.stopped.push(Stopped { ix: pick.ix, stop });
-            }
+            Err(stop) => fitted.stopped.push(Stopped { ix: pick.ix, stop }),
         }
     }
-    let content = |pick: &Pick| &vault.note(pick.ix).content;
-    fitted.notes.extend(outlets.into_iter().map(|pick| writer.whole(pick, content(pick))));
+    for pick in outlets {
+        let seat = writer.seat(pick);
+        let text = tools.text(vault, pick.ix, None);
+        if writer.is_blank(&text) {
+            fitted.blank.push(pick.ix);
+            continue;
+        }
+        tools.keep(&text);
+        fitted.notes.push(writer.note(pick, seat, text, Share::Whole));
+    }
     fitted
 }
 
-struct NoteWriter<'a> {
-    vault: &'a Vault,
-    rules: &'a VaultRules,
-    counter: &'a dyn TokenCounter,
+/// How much of a note goes in.
+enum Share {
+    Whole,
+    Shortened(String, Tokens),
 }
 
-impl NoteWriter<'_> {
-    fn tokens(&self, ix: EntryIx) -> Tokens {
-        self.vault.tokens(ix, self.counter)
+/// The budget of notes while it is spent.
+struct NoteBudget {
+    rules: BudgetRules,
+    /// The size of a shortened note is estimated from its length.
+    estimates: bool,
+    tokens: Budget,
+    notes: u32,
+    closed: bool,
+}
+
+impl NoteBudget {
+    fn of(rules: &VaultRules) -> Self {
+        let limit = rules.budget.tokens.unwrap_or(Tokens(u32::MAX));
+        let rule = BudgetRule { names_oversized: !rules.budget.shorten, ..BudgetRule::default() };
+        Self {
+            rules: rules.budget,
+            estimates: rules.quirks.estimate_shortened,
+            tokens: Budget::new(limit, rule),
+            notes: 0,
+            closed: false,
+        }
     }
 
-    fn take(&self, pick: &Pick, used: Tokens, first: bool) -> Result<FittedNote, Stop> {
-        let (note, needed) = (self.vault.note(pick.ix), self.tokens(pick.ix));
-        let budget = self.rules.budget;
-        let limit = match budget.tokens {
-            Some(limit) if used.saturating_add(needed) > limit => limit,
-            Some(_) | None => return Ok(self.whole(pick, &note.content)),
+    fn take(&mut self, text: &NoteText<'_>, counter: &dyn TokenCounter) -> Result<Share, Stop> {
+        if self.closed {
+            return Err(Stop::BudgetClosed { needed: text.tokens });
+        }
+        if let Some(most) = self.rules.entries.filter(|most| self.notes >= *most) {
+            return Err(Stop::MaxEntries { most });
+        }
+        let share = match self.tokens.take(text.tokens) {
+            Ok(()) => Share::Whole,
+            // It is not counted, so that the others keep their budget.
+            Err(_) if self.notes == 0 && self.rules.oversized_first == OversizedFirst::Whole => {
+                Share::Whole
+            }
+            Err(stop) if !self.rules.shorten => return Err(stop),
+            Err(_) => self.shortened(text, counter)?,
         };
-        if first && budget.oversized_first == OversizedFirst::Whole {
-            return Ok(self.whole(pick, &note.content));
-        }
-        let left = limit.checked_sub(used).unwrap_or_default();
-        if left < budget.shortest {
-            return Err(Stop::Budget { needed, left, over: Tokens::default() });
-        }
-        let (content, tokens) = self.shortened(pick.ix, left);
-        let whole = self.whole(pick, &content);
-        Ok(FittedNote { tokens, shortened_from: Some(needed), ..whole })
+        self.notes += 1;
+        Ok(share)
     }
 
-    fn whole(&self, pick: &Pick, content: &str) -> FittedNote {
-        let note = self.vault.note(pick.ix);
-        FittedNote {
-            ix: pick.ix,
-            text: self.write(&note.title, content),
-            tokens: self.tokens(pick.ix),
-            shortened_from: None,
-            seat: self.seat(pick),
+    fn shortened(
+        &mut self,
+        text: &NoteText<'_>,
+        counter: &dyn TokenCounter,
+    ) -> Result<Share, Stop> {
+        let left = self.tokens.limit.checked_sub(self.tokens.used).unwrap_or_default();
+        if left < self.rules.shortest {
+            self.closed = self.notes > 0;
+            return Err(Stop::Budget { needed: text.tokens, left, over: Tokens::default() });
         }
+        let (content, tokens) = self.cut(text, left, counter);
+        self.tokens.used = self.tokens.used.saturating_add(tokens);
+        self.closed = true;
+        Ok(Share::Shortened(content, tokens))
     }
 
-    /// Shortens a note to about so many tokens, by its own characters per token. With a real
+    /// Shortens a text to about so many tokens, by its own characters per token. With a real
     /// tokenizer the result is counted and shortened until it fits.
-    fn shortened(&self, ix: EntryIx, left: Tokens) -> (String, Tokens) {
-        let (note, tokens) = (self.vault.note(ix), self.tokens(ix));
-        let per_token = if tokens == Tokens::ZERO || note.content.is_empty() {
+    fn cut(
+        &self,
+        text: &NoteText<'_>,
+        left: Tokens,
+        counter: &dyn TokenCounter,
+    ) -> (String, Tokens) {
+        let NoteText { content, tokens, .. } = text;
+        let per_token = if *tokens == Tokens::ZERO || content.is_empty() {
             4.0
         } else {
-            float(length(&note.content)) / f64::from(tokens.0)
+            float(length(content)) / f64::from(tokens.0)
         };
         let mut units = whole(f64::from(left.0) * per_token);
         loop {
-            let content = shorten(&note.content, units);
-            if self.rules.quirks.estimate_shortened {
+            let content = shorten(content, units);
+            if self.estimates {
                 let tokens = Tokens(ceil(float(length(&content)) / per_token));
                 return (content, tokens);
             }
-            let tokens = self.counter.count(&content);
+            let tokens = counter.count(&content);
             if tokens <= left || units == 0 {
                 return (content, tokens);
             }
             units -= (units / 16).max(1);
         }
     }
+}
 
-    /// Writes a note. Macros inside its text are not expanded.
+struct NoteWriter<'a> {
+    vault: &'a Vault,
+    rules: &'a VaultRules,
+}
+
+impl NoteWriter<'_> {
+    fn is_blank(&self, text: &NoteText<'_>) -> bool {
+        !self.rules.quirks.empty_notes_are_sent && text.content.trim().is_empty()
+    }
+
+    fn note(&self, pick: &Pick, seat: Seat, text: NoteText<'_>, share: Share) -> FittedNote {
+        let (content, tokens, shortened_from) = match share {
+            Share::Whole => (text.content, text.tokens, None),
+            Share::Shortened(content, tokens) => (content.into(), tokens, Some(text.tokens)),
+        };
+        let text = self.write(&self.vault.note(pick.ix).title, &content);
+        FittedNote { ix: pick.ix, text, tokens, shortened_from, seat }
+    }
+
+    /// Writes a note with the template.
     fn write(&self, title: &str, content: &str) -> String {
         let template = &self.rules.placement.template;
         let lacks =

@@ -67,6 +67,16 @@ impl TextFolding {
         !moved && (!self.compose || is_nfc_quick(text.chars()) == IsNormalized::Yes)
     }
 
+    /// The span of a text whose letters are composed before it is searched. Folding a longer
+    /// beginning never gives a shorter one, so the ends are found by halving.
+    pub(super) fn span_of(self, text: &str, (start, end): (usize, usize)) -> (usize, usize) {
+        let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        let folded = |at: &usize| self.apply(&text[..*at]).len();
+        let first = ends.partition_point(|at| folded(at) <= start).saturating_sub(1);
+        let last = ends.partition_point(|at| folded(at) < end).min(ends.len() - 1);
+        (ends[first], ends[last])
+    }
+
     /// The text to search, as an index scans it.
     pub(super) fn pad(self, text: &str) -> Padded {
         if self.is_traceable(text) && (text.is_ascii() || !self.join_variants) {

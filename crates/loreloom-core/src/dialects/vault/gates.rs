@@ -41,7 +41,7 @@ impl<'a> VaultGates<'a> {
             let note = vault.note(*ix);
             note.is_forced(bootstrapping)
                 || note.kind.seed
-                || pins.iter().any(|pin| pin.names(note))
+                || pins.iter().any(|pin| vault.is_marked(*ix, pin))
         };
         let exempt = notes.into_iter().filter(is_exempt).map(|ix| vault.id(ix)).collect();
         Self { vault, rules, exempt }
@@ -141,7 +141,7 @@ impl<'a> VaultGates<'a> {
             by_priority(priority(&picks[b]), priority(&picks[a]), rules.order.reversed)
                 .then(rank(a).cmp(&rank(b)))
         });
-        let mut titles = TitlesIn::of(vault, &picks, rules);
+        let mut titles = NotesIn::of(&picks, rules);
         let mut stops: Vec<Option<Stop>> = vec![None; picks.len()];
         let mut passes = 0;
         let mut changed = true;
@@ -153,7 +153,7 @@ impl<'a> VaultGates<'a> {
                     continue;
                 }
                 if let Some(stop) = titles.judge(vault, picks[at].ix) {
-                    titles.drop(&vault.note(picks[at].ix).title);
+                    titles.drop(vault, picks[at].ix);
                     stops[at] = Some(stop);
                     changed = true;
                 }
@@ -194,36 +194,36 @@ fn judge_field(
     (!forgiven && !gating.operator.holds(note, there)).then(stop)
 }
 
-/// The titles that are in, and how many notes have each.
-struct TitlesIn {
-    counts: FxHashMap<String, u32>,
+/// The notes that are in, to be asked for by name.
+struct NotesIn {
+    notes: FxHashSet<EntryIx>,
     is_set: bool,
 }
 
-impl TitlesIn {
-    fn of(vault: &Vault, picks: &[Pick], rules: &VaultRules) -> Self {
-        let mut counts = FxHashMap::default();
-        for pick in picks {
-            *counts.entry(vault.note(pick.ix).title.to_lowercase()).or_default() += 1;
+impl NotesIn {
+    fn of(picks: &[Pick], rules: &VaultRules) -> Self {
+        let notes = picks.iter().map(|pick| pick.ix).collect();
+        Self { notes, is_set: rules.quirks.titles_are_a_set }
+    }
+
+    fn has(&self, vault: &Vault, name: &str) -> bool {
+        vault.named(name).iter().any(|ix| self.notes.contains(ix))
+    }
+
+    fn drop(&mut self, vault: &Vault, ix: EntryIx) {
+        self.notes.remove(&ix);
+        if self.is_set {
+            for other in vault.named(&vault.note(ix).title) {
+                self.notes.remove(other);
+            }
         }
-        Self { counts, is_set: rules.quirks.titles_are_a_set }
     }
 
-    fn has(&self, title: &str) -> bool {
-        self.counts.get(title.to_lowercase().as_str()).is_some_and(|count| *count > 0)
-    }
-
-    fn drop(&mut self, title: &str) {
-        if let Some(count) = self.counts.get_mut(title.to_lowercase().as_str()) {
-            *count = if self.is_set { 0 } else { count.saturating_sub(1) };
-        }
-    }
-
-    /// A title that no note has is never in, so a note that requires it goes.
+    /// A name that no note has is never in, so a note that requires it goes.
     fn judge(&self, vault: &Vault, ix: EntryIx) -> Option<Stop> {
         let relations = &vault.note(ix).relations;
         let these = |titles: &[String], present: bool| -> Vec<String> {
-            titles.iter().filter(|title| self.has(title) == present).cloned().collect()
+            titles.iter().filter(|title| self.has(vault, title) == present).cloned().collect()
         };
         let missing = these(&relations.requires, false);
         if !missing.is_empty() {

@@ -3,6 +3,7 @@
 use crate::{
     chat::{Message, Path, Role},
     scan::ScanText,
+    turn::TurnInput,
 };
 
 /// A message as a vault scans it.
@@ -15,6 +16,23 @@ pub struct VaultLine {
     /// Its place in the chat, counted from the oldest.
     pub(super) index: u32,
     scanned: bool,
+}
+
+/// Who speaks where messages do not say it; empty is nobody known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SpeakerNames<'a> {
+    /// The user.
+    pub user: &'a str,
+    /// The character who speaks next.
+    pub character: &'a str,
+}
+
+impl<'a> SpeakerNames<'a> {
+    /// The names of a turn.
+    pub fn of(input: &'a TurnInput) -> Self {
+        let character = input.speaker.as_ref().map_or("", |speaker| speaker.name.as_str());
+        Self { user: &input.user, character }
+    }
 }
 
 /// The messages of a path, oldest first. Grows with the path, so that each message is
@@ -54,6 +72,14 @@ impl Lines {
         self.0.push(VaultLine { scan, name: name.into(), user, index, scanned });
     }
 
+    /// Appends a text to the newest message that is scanned; without one it becomes a message.
+    pub(crate) fn append(&mut self, text: &str) {
+        match self.0.iter_mut().rev().find(|line| line.scanned) {
+            Some(line) => line.scan = ScanText::new(format!("{}\n{text}", line.scan.as_str())),
+            None => self.push("", text, true, true),
+        }
+    }
+
     /// How many messages there are, scanned or not.
     pub fn len(&self) -> usize {
         self.0.len()
@@ -90,10 +116,18 @@ impl Lines {
         window.into_iter().map(|line| line.scan.as_str()).collect::<Vec<_>>().join("\n")
     }
 
-    /// The messages of a window for a selecting model: `Name (user): text`.
-    pub fn with_roles(&self, depth: u32, hidden_use_depth: bool) -> Vec<String> {
+    /// The messages of a window for a selecting model: `Name (user): text`. Messages without a name
+    /// have that of the user or the character.
+    pub fn with_roles(
+        &self,
+        depth: u32,
+        hidden_use_depth: bool,
+        names: SpeakerNames<'_>,
+    ) -> Vec<String> {
         let written = |line: &VaultLine| {
-            let name = if line.name.is_empty() { "Unknown" } else { &*line.name };
+            let usual = if line.user { names.user } else { names.character };
+            let known = [&*line.name, usual].into_iter().find(|name| !name.is_empty());
+            let name = known.unwrap_or("Unknown");
             let role = if line.user { "user" } else { "character" };
             format!("{name} ({role}): {}", &line.scan.as_str()[line.name.len() + 2..])
         };

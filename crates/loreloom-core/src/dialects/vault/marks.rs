@@ -9,13 +9,12 @@ use super::{
 use crate::{
     library::EntryIx,
     report::{Reason, Stop},
-    vault_notes::Note,
 };
 
-/// A note that a person pinned or blocked, by title.
+/// A note that a person pinned or blocked, by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoteMark {
-    /// The title, in any case.
+    /// Its title, or another name of it, in any case.
     pub title: String,
     /// The vault; `None` and an empty name are any.
     pub vault: Option<String>,
@@ -23,16 +22,6 @@ pub struct NoteMark {
 
 /// The priority of a pinned note.
 const PINNED: f64 = 10.0;
-
-impl NoteMark {
-    /// Whether the mark means this note. A mark with a vault means no note of another vault. It
-    /// does mean notes of a vault without a name, so that marks survive the naming of a vault.
-    pub fn names(&self, note: &Note) -> bool {
-        let vault = self.vault.as_deref().unwrap_or_default();
-        self.title.to_lowercase() == note.title.to_lowercase()
-            && (vault.is_empty() || note.vault.is_empty() || vault == note.vault)
-    }
-}
 
 /// Adds pinned notes and takes blocked ones out. A block beats a pin and a constant.
 pub fn apply_marks(
@@ -42,13 +31,12 @@ pub fn apply_marks(
     blocks: &[NoteMark],
 ) -> Divided {
     if !pins.is_empty() {
-        for ix in vault.entries().filter(|ix| pins.iter().any(|pin| pin.names(vault.note(*ix)))) {
+        for ix in vault.entries().filter(|ix| pins.iter().any(|pin| vault.is_marked(*ix, pin))) {
             pin(vault, &mut picks, ix);
         }
     }
     divide(picks, |pick| {
-        let note = vault.note(pick.ix);
-        blocks.iter().any(|block| block.names(note)).then_some(Stop::Blocked)
+        blocks.iter().any(|block| vault.is_marked(pick.ix, block)).then_some(Stop::Blocked)
     })
 }
 

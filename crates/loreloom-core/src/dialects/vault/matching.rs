@@ -10,21 +10,33 @@ use super::{
 };
 use crate::{
     dice::Dice,
-    engine::{chance::ChanceRule, keys::passes},
+    engine::{chance::ChanceRule, keys::passes, timing::check_delay},
     library::EntryIx,
     report::{Reason, Stop},
     utf16,
 };
 
 /// The notes that the chat brings in.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Matches {
     /// The notes, most important first.
     pub picks: Vec<Pick>,
-    /// Notes whose key was found and that a rule of their own stopped, in vault order.
+    /// Notes whose key was found in the chat and that a rule of their own stopped, in vault order.
     pub stopped: Vec<Stopped>,
+    /// Notes that a rule of their own stopped on another way in: by a link, in recursion, by topic.
+    pub elsewhere: Vec<Stopped>,
     /// How the search by meaning went.
     pub fuzzy: FuzzyUse,
+}
+
+impl Matches {
+    /// The stops of all notes, for each note those last that it got furthest with.
+    pub(super) fn furthest(&self) -> Vec<Stopped> {
+        let mut stopped: Vec<Stopped> =
+            self.stopped.iter().chain(&self.elsewhere).cloned().collect();
+        stopped.sort_by_key(|one| one.stop.progress());
+        stopped
+    }
 }
 
 /// How the search by meaning went.
@@ -47,6 +59,7 @@ pub fn find(turn: VaultTurn<'_>, dice: &mut dyn Dice, cache: &mut VaultCache) ->
         is_in: vec![false; turn.vault.len()],
         picks: Vec::new(),
         stopped: Vec::new(),
+        elsewhere: Vec::new(),
         fuzzy: FuzzyUse::default(),
     };
     matcher.take_forced();
@@ -74,6 +87,7 @@ struct NoteMatcher<'a> {
     /// In the order they came in.
     picks: Vec<Pick>,
     stopped: Vec<Stopped>,
+    elsewhere: Vec<Stopped>,
     fuzzy: FuzzyUse,
 }
 
@@ -93,16 +107,22 @@ impl<'a> NoteMatcher<'a> {
 
     fn take_forced(&mut self) {
         let vault = self.turn.vault;
-        for &ix in &vault.constants {
-            self.take(Pick::new(vault, ix, Reason::Constant));
-        }
-        if self.turn.is_new_chat() {
-            for &ix in &vault.bootstraps {
-                if !self.has(ix) {
-                    self.take(Pick::new(vault, ix, Reason::Bootstrap));
-                }
+        let bootstraps: &[EntryIx] = if self.turn.is_new_chat() { &vault.bootstraps } else { &[] };
+        let constants = vault.constants.iter().map(|&ix| (ix, Reason::Constant));
+        let bootstraps = bootstraps.iter().map(|&ix| (ix, Reason::Bootstrap));
+        let forced: Vec<(EntryIx, Reason)> =
+            constants.chain(bootstraps).chain(self.turn.sticky_notes()).collect();
+        for (ix, reason) in forced {
+            match self.check_delay(ix) {
+                Ok(()) if self.has(ix) => {}
+                Ok(()) => self.take(Pick::new(vault, ix, reason)),
+                Err(stop) => self.elsewhere.push(Stopped { ix, stop }),
             }
         }
+    }
+
+    fn check_delay(&self, ix: EntryIx) -> Result<(), Stop> {
+        check_delay(self.turn.vault.note(ix).delay, self.turn.length())
     }
 
     fn look_for_keys(&mut self) {
@@ -147,18 +167,18 @@ impl<'a> NoteMatcher<'a> {
         let findings = self.windows.at(window);
         let Some(key) = first_key(vault, ix, findings) else { return Ok(None) };
         if vault.compiled(ix).has_conditions {
-            check_refine(vault, ix, key, findings)?;
-            if let Some(needed) = vault.note(ix).warmup {
-                let found = occurrences(vault, ix, findings);
-                if f64::from(found) < needed {
-                    return Err(Stop::Warmup { needed, found });
-                }
-            }
+            check_delay(vault.note(ix).delay, self.turn.length())?;
+            check_refine(vault, ix, Some(key), findings)?;
+            check_warmup(vault, ix, findings)?;
             self.roll(ix)?;
         }
+        self.check_rest(ix).map(|()| Some(key))
+    }
+
+    fn check_rest(&self, ix: EntryIx) -> Result<(), Stop> {
         match self.cooldown_left(ix) {
             Some(left) => Err(Stop::Resting { left }),
-            None => Ok(Some(key)),
+            None => Ok(()),
         }
     }
 
@@ -172,17 +192,17 @@ impl<'a> NoteMatcher<'a> {
     }
 
     /// Whether a note that still asks for a pause is in one.
-    fn pauses(&self, ix: EntryIx) -> bool {
-        self.cooldown_left(ix).is_some() && self.turn.vault.note(ix).cooldown.is_some()
+    fn check_pause(&self, ix: EntryIx) -> Result<(), Stop> {
+        if self.turn.vault.note(ix).cooldown.is_some() { self.check_rest(ix) } else { Ok(()) }
     }
 
-    /// The notes with a title: all of them, since other notes name titles, not vaults.
-    fn titled(&self, title: &str) -> Vec<EntryIx> {
-        let titled = self.turn.vault.titled(title);
+    /// The notes of a name: all of them, since other notes name titles, not vaults.
+    fn named(&self, name: &str) -> Vec<EntryIx> {
+        let named = self.turn.vault.named(name);
         if self.turn.rules.quirks.last_title_wins {
-            titled.last().copied().into_iter().collect()
+            named.last().copied().into_iter().collect()
         } else {
-            titled.to_vec()
+            named.to_vec()
         }
     }
 
@@ -190,7 +210,7 @@ impl<'a> NoteMatcher<'a> {
         let VaultTurn { vault, rules, character, .. } = self.turn;
         let named = |name: &&str| rules.active_character && !name.is_empty();
         let Some(name) = character.filter(named) else { return };
-        let mut found = self.titled(name);
+        let mut found = self.named(name);
         if found.is_empty() {
             let name = name.to_lowercase();
             let is_key = |key: &String| key.to_lowercase() == name;
@@ -199,8 +219,10 @@ impl<'a> NoteMatcher<'a> {
             found.extend(keyed);
         }
         for ix in found {
-            if !self.has(ix) {
-                self.take(Pick::new(vault, ix, Reason::ActiveCharacter));
+            match self.check_delay(ix) {
+                Ok(()) if self.has(ix) => {}
+                Ok(()) => self.take(Pick::new(vault, ix, Reason::ActiveCharacter)),
+                Err(stop) => self.elsewhere.push(Stopped { ix, stop }),
             }
         }
     }
@@ -212,15 +234,24 @@ impl<'a> NoteMatcher<'a> {
         let sources: Vec<EntryIx> = sources.filter(|ix| vault.compiled(*ix).cascades).collect();
         for source in sources {
             for title in &vault.note(source).relations.cascade {
-                for ix in self.titled(title) {
-                    if self.has(ix) || self.pauses(ix) || self.roll(ix).is_err() {
+                for ix in self.named(title) {
+                    if self.has(ix) {
                         continue;
                     }
                     let from = vault.id(source).clone();
-                    self.take(Pick::new(vault, ix, Reason::Cascade { from }));
+                    match self.judge_cascade(ix) {
+                        Ok(()) => self.take(Pick::new(vault, ix, Reason::Cascade { from })),
+                        Err(stop) => self.elsewhere.push(Stopped { ix, stop }),
+                    }
                 }
             }
         }
+    }
+
+    fn judge_cascade(&mut self, ix: EntryIx) -> Result<(), Stop> {
+        self.check_delay(ix)?;
+        self.check_pause(ix)?;
+        self.roll(ix)
     }
 
     fn recurse(&mut self) {
@@ -228,47 +259,64 @@ impl<'a> NoteMatcher<'a> {
             return;
         }
         let mut newest = 0;
-        for step in 1..=self.turn.rules.recursion.steps {
-            let sources: Vec<EntryIx> = self.picks[newest..]
-                .iter()
-                .map(|pick| pick.ix)
-                .filter(|ix| !self.turn.vault.compiled(*ix).exclude_recursion)
-                .collect();
+        let steps = self.turn.rules.recursion.steps;
+        for step in 1..=steps {
+            let findings = self.look_into(&self.sources_since(newest));
             newest = self.picks.len();
-            let findings = self.look_into(&sources);
-            for ix in findings.touched(self.turn.vault) {
-                if !self.has(ix) && !self.turn.vault.compiled(ix).constant {
-                    self.judge_recursion(ix, step, &findings);
+            for (ix, key) in self.newly_touched(&findings) {
+                match self.judge_recursion((ix, key), &findings) {
+                    Ok(()) => {
+                        let pick = Pick::new(self.turn.vault, ix, Reason::Key);
+                        self.take(Pick { key: Some(key), step, ..pick });
+                    }
+                    Err(stop) => self.elsewhere.push(Stopped { ix, stop }),
                 }
             }
             if self.picks.len() == newest {
                 return;
             }
         }
+        // What one more step would look at.
+        let findings = self.look_into(&self.sources_since(newest));
+        for (ix, _) in self.newly_touched(&findings) {
+            self.elsewhere.push(Stopped { ix, stop: Stop::RecursionLimit { steps } });
+        }
     }
 
-    fn judge_recursion(&mut self, ix: EntryIx, step: u32, findings: &Findings) {
+    /// The notes that came in since, and whose texts bring others in.
+    fn sources_since(&self, newest: usize) -> Vec<EntryIx> {
+        let sources = self.picks[newest..].iter().map(|pick| pick.ix);
+        sources.filter(|ix| !self.turn.vault.compiled(*ix).exclude_recursion).collect()
+    }
+
+    /// The notes that are not in yet and of which a key is found, with that key.
+    fn newly_touched(&self, findings: &Findings) -> Vec<(EntryIx, usize)> {
+        let vault = self.turn.vault;
+        let is_open = |ix: &EntryIx| !self.has(*ix) && !vault.compiled(*ix).constant;
+        let open = findings.touched(vault).into_iter().filter(is_open);
+        open.filter_map(|ix| Some((ix, first_key(vault, ix, findings)?))).collect()
+    }
+
+    /// Whether a note's own conditions let recursion bring it in.
+    fn judge_recursion(
+        &mut self,
+        (ix, key): (EntryIx, usize),
+        findings: &Findings,
+    ) -> Result<(), Stop> {
         let (vault, compiled) = (self.turn.vault, self.turn.vault.compiled(ix));
         if compiled.exclude_recursion
             && self.turn.rules.recursion.excluded == ExcludedNotes::TakeNoPart
         {
-            return;
+            return Err(Stop::ExcludedFromRecursion);
         }
-        let Some(key) = first_key(vault, ix, findings) else { return };
-        if self.pauses(ix) || (compiled.has_conditions && !self.may_recur(ix, findings)) {
-            return;
+        self.check_delay(ix)?;
+        self.check_pause(ix)?;
+        if !compiled.has_conditions {
+            return Ok(());
         }
-        let pick = Pick::new(vault, ix, Reason::Key);
-        self.take(Pick { key: Some(key), step, ..pick });
-    }
-
-    /// Whether a note's own conditions let recursion bring it in.
-    fn may_recur(&mut self, ix: EntryIx, findings: &Findings) -> bool {
-        let vault = self.turn.vault;
-        let enough = |needed: f64| f64::from(occurrences(vault, ix, findings)) >= needed;
-        refine_holds(vault, ix, findings)
-            && self.roll(ix).is_ok()
-            && vault.note(ix).warmup.is_none_or(enough)
+        check_refine(vault, ix, Some(key), findings)?;
+        self.roll(ix)?;
+        check_warmup(vault, ix, findings)
     }
 
     /// Hits in the texts of notes, joined by line ends and cut at the limit. Whole texts are
@@ -306,43 +354,53 @@ impl<'a> NoteMatcher<'a> {
         let found = search.query(&text, rules.most, rules.min_score);
         self.fuzzy.candidates = found.len();
         for one in found {
-            if self.has(one.ix) || self.cooldown_left(one.ix).is_some() {
+            if self.has(one.ix) {
                 continue;
             }
-            if self.is_too_rare(one.ix) || self.roll(one.ix).is_err() {
-                continue;
+            match self.judge_topic(one.ix) {
+                Ok(()) => {
+                    let reason = Reason::Fuzzy { score: one.score };
+                    self.take(Pick::new(vault, one.ix, reason));
+                    self.fuzzy.matched += 1;
+                }
+                Err(stop) => self.elsewhere.push(Stopped { ix: one.ix, stop }),
             }
-            let reason = Reason::Fuzzy { score: one.score };
-            self.take(Pick::new(vault, one.ix, reason));
-            self.fuzzy.matched += 1;
         }
     }
 
-    /// Whether a note found by meaning fails its own conditions on keys.
-    fn is_too_rare(&mut self, ix: EntryIx) -> bool {
-        let (vault, note) = (self.turn.vault, self.turn.vault.note(ix));
-        let window = self.turn.depth_of(ix);
-        if self.turn.rules.fuzzy.refine && !refine_holds(vault, ix, self.windows.at(window)) {
-            return true;
+    /// Whether the own conditions of a note that is about the chat let it in.
+    fn judge_topic(&mut self, ix: EntryIx) -> Result<(), Stop> {
+        let vault = self.turn.vault;
+        self.check_delay(ix)?;
+        self.check_rest(ix)?;
+        let findings = self.windows.at(self.turn.depth_of(ix));
+        if self.turn.rules.fuzzy.refine {
+            check_refine(vault, ix, first_key(vault, ix, findings), findings)?;
         }
         // Less than one occurrence is none to wait for.
-        let Some(needed) = note.warmup.filter(|needed| *needed >= 1.0) else { return false };
-        f64::from(occurrences(vault, ix, self.windows.at(window))) < needed
+        if vault.note(ix).warmup.is_some_and(|needed| needed >= 1.0) {
+            check_warmup(vault, ix, findings)?;
+        }
+        self.roll(ix)
     }
 
     fn finish(mut self) -> Matches {
         let mut picks = std::mem::take(&mut self.picks);
-        sort_picks(self.turn.vault, &mut picks, self.turn.rules);
-        if self.turn.rules.order.by_occurrences {
-            let VaultTurn { vault, rules, .. } = self.turn;
+        let VaultTurn { vault, rules, .. } = self.turn;
+        if rules.order.by_occurrences {
             let findings = self.windows.at(rules.keys.depth);
-            let count = |pick: &Pick| occurrences(vault, pick.ix, findings);
+            for pick in &mut picks {
+                pick.occurrences = occurrences(vault, pick.ix, findings);
+            }
+        }
+        sort_picks(vault, &mut picks, rules);
+        if rules.order.by_occurrences && rules.quirks.title_breaks_ties {
             picks.sort_by(|a, b| {
                 by_priority(a.priority, b.priority, rules.order.reversed)
-                    .then_with(|| count(b).cmp(&count(a)))
+                    .then_with(|| b.occurrences.cmp(&a.occurrences))
             });
         }
-        Matches { picks, stopped: self.stopped, fuzzy: self.fuzzy }
+        Matches { picks, stopped: self.stopped, elsewhere: self.elsewhere, fuzzy: self.fuzzy }
     }
 }
 
@@ -363,7 +421,13 @@ fn refine_holds(vault: &Vault, ix: EntryIx, findings: &Findings) -> bool {
     refine.is_empty() || passes(vault.note(ix).refine.logic, found, refine.len())
 }
 
-fn check_refine(vault: &Vault, ix: EntryIx, key: usize, findings: &Findings) -> Result<(), Stop> {
+/// `key` is the key that was found, if one was.
+fn check_refine(
+    vault: &Vault,
+    ix: EntryIx,
+    key: Option<usize>,
+    findings: &Findings,
+) -> Result<(), Stop> {
     if refine_holds(vault, ix, findings) {
         return Ok(());
     }
@@ -373,8 +437,14 @@ fn check_refine(vault: &Vault, ix: EntryIx, key: usize, findings: &Findings) -> 
         let list = if findings.occurrences(vault, *probe) > 0 { &mut found } else { &mut missing };
         list.push(key.clone());
     }
-    let (key, logic) = (note.keys[key].clone(), note.refine.logic);
-    Err(Stop::Secondary { key, logic, found, missing })
+    let key = key.and_then(|at| vault.keys_of(ix).nth(at)).unwrap_or_default().to_owned();
+    Err(Stop::Secondary { key, logic: note.refine.logic, found, missing })
+}
+
+fn check_warmup(vault: &Vault, ix: EntryIx, findings: &Findings) -> Result<(), Stop> {
+    let Some(needed) = vault.note(ix).warmup else { return Ok(()) };
+    let found = occurrences(vault, ix, findings);
+    if f64::from(found) < needed { Err(Stop::Warmup { needed, found }) } else { Ok(()) }
 }
 
 /// What is found of a note's keys in a text.
@@ -393,8 +463,8 @@ pub fn count_keys(vault: &Vault, ix: EntryIx, text: &str) -> FoundKeys {
     let mut findings = Findings::default();
     findings.add(&vault.tally(text));
     findings.with_text(vault.folding.apply(text).into_owned());
-    let keys = &vault.note(ix).keys;
-    let primary = first_key(vault, ix, &findings).map(|at| keys[at].clone());
+    let primary = first_key(vault, ix, &findings);
+    let primary = primary.and_then(|at| vault.keys_of(ix).nth(at)).map(str::to_owned);
     let key = primary.clone().filter(|_| refine_holds(vault, ix, &findings));
     FoundKeys { primary, key, occurrences: occurrences(vault, ix, &findings) }
 }

@@ -12,9 +12,12 @@ mod evidence;
 mod fit;
 mod folding;
 mod gates;
+mod groups;
 mod lines;
 mod marks;
 mod matching;
+#[cfg(test)]
+mod oracle;
 mod order;
 mod picks;
 mod pipeline;
@@ -25,6 +28,7 @@ mod select;
 mod state;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod windows;
 
 pub(crate) use self::fit::escape;
@@ -32,7 +36,7 @@ pub use self::{
     compile::Vault,
     fit::{Fitted, FittedNote, Group, Seat, fit},
     gates::VaultGates,
-    lines::{Lines, VaultLine},
+    lines::{Lines, SpeakerNames, VaultLine},
     marks::{NoteMark, apply_marks},
     matching::{FoundKeys, FuzzyUse, Matches, count_keys, find},
     picks::{Divided, Pick, Stopped},
@@ -45,8 +49,10 @@ pub use self::{
     search::{NoteHit, Search},
     select::{
         OnFailure, OnNothing, SelectFrom, SelectionRules, Threshold, candidates, fallback, select,
+        turned_down,
     },
     state::{Logged, Record, VaultDelta, VaultState},
+    tools::{NoteRendering, VaultTools},
     windows::{VaultCache, VaultStage},
 };
 // A vault's notes and their selection are modules of their own; callers use both with it.
@@ -58,8 +64,8 @@ pub use crate::{
     },
     vault_notes::{
         Conflict, DEEPEST, FieldDefinition, FieldKind, Gating, Issue, IssueKind, NOT_IMPLEMENTED,
-        Note, NoteKind, NotePosition, NoteSeat, NoteSource, Operator, ROUND_TRIP, Refine,
-        Relations, Selecting, Setup, Severity, changes, depth_of, duplicates, hash_of, inspect,
-        inspect_setup, inspect_use, join,
+        Note, NoteKind, NoteNaming, NotePosition, NoteSeat, NoteSource, Operator, ROUND_TRIP,
+        Refine, Relations, Selecting, Setup, Severity, changes, depth_of, duplicates, hash_of,
+        inspect, inspect_setup, inspect_use, join, tell_apart,
     },
 };

@@ -4,8 +4,9 @@ use std::cmp::{Ordering, Reverse};
 
 use super::{OrderRules, Pick, Vault, VaultRules};
 
-/// Sorts by confidence of the selecting model if the rules say so, by priority, title and
-/// vault.
+/// Sorts by confidence of the selecting model if the rules say so and by priority. Among equals,
+/// notes whose keys occur more often come first if the rules say so, then notes with a key before
+/// those found by topic, the better fit first; then title and vault decide.
 pub(super) fn sort_picks(vault: &Vault, picks: &mut [Pick], rules: &VaultRules) {
     sort_picks_by(vault, picks, rules, |pick| pick.priority);
 }
@@ -17,11 +18,15 @@ pub(super) fn sort_picks_by(
     rules: &VaultRules,
     priority: impl Fn(&Pick) -> f64,
 ) {
-    let OrderRules { reversed, by_confidence, .. } = rules.order;
+    let OrderRules { reversed, by_confidence, by_occurrences } = rules.order;
+    let weighs = !rules.quirks.title_breaks_ties;
     picks.sort_by_cached_key(|pick| {
         // Notes that the model did not have to choose come before those it chose.
         let confidence = pick.confidence.filter(|_| by_confidence).map(Reverse);
-        (confidence, importance(priority(pick), reversed), vault.compiled(pick.ix).rank)
+        let occurrences = Reverse(if weighs && by_occurrences { pick.occurrences } else { 0 });
+        let score = pick.score.filter(|_| weighs).map(|score| importance(score, true));
+        let importance = importance(priority(pick), reversed);
+        (confidence, importance, occurrences, score, vault.compiled(pick.ix).rank)
     });
 }
 

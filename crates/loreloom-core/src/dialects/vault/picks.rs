@@ -24,6 +24,10 @@ pub struct Pick {
     pub pinned: bool,
     /// How sure the selecting model was, where it chose the note.
     pub confidence: Option<Confidence>,
+    /// How often its keys occur, where the rules order by that.
+    pub occurrences: u32,
+    /// How well it fits, where only the search by topic found it.
+    pub score: Option<f64>,
 }
 
 /// A note that is out, and why.
@@ -39,7 +43,21 @@ impl Pick {
     /// A note that came in without a key.
     pub fn new(vault: &Vault, ix: EntryIx, reason: Reason) -> Self {
         let priority = vault.compiled(ix).priority;
-        Self { ix, reason, key: None, step: 0, priority, pinned: false, confidence: None }
+        let score = match reason {
+            Reason::Fuzzy { score } => Some(score),
+            _ => None,
+        };
+        Self {
+            ix,
+            reason,
+            key: None,
+            step: 0,
+            priority,
+            pinned: false,
+            confidence: None,
+            occurrences: 0,
+            score,
+        }
     }
 
     /// Whether it counts as a constant.
@@ -49,7 +67,7 @@ impl Pick {
 
     /// The key that was found.
     pub fn key_text<'a>(&self, vault: &'a Vault) -> Option<&'a str> {
-        self.key.and_then(|at| vault.note(self.ix).keys.get(at)).map(String::as_str)
+        self.key.and_then(|at| vault.keys_of(self.ix).nth(at))
     }
 }
 

@@ -2,14 +2,15 @@
 
 use super::{
     Fitted, Lines, Matches, Pick, SelectionRules, Stopped, Vault, VaultCache, VaultGates,
-    VaultRules, VaultState, apply_marks, candidates, evidence::Evidence, fit, lines::VaultLine,
-    order::sort_picks, picks::Divided,
+    VaultRules, VaultState, VaultTools, apply_marks, candidates, evidence::Evidence, fit,
+    groups::by_groups, lines::VaultLine, order::sort_picks, picks::Divided,
 };
 use crate::{
+    engine::timing::runs_until,
     library::EntryIx,
-    report::{Outcome, Stop, Verdict},
-    tokens::TokenCounter,
+    report::{Outcome, Reason, Verdict},
     turn::VaultContext,
+    units::{MessageCount, Tokens},
     vault_notes::FieldDefinition,
 };
 
@@ -70,6 +71,27 @@ impl<'a> VaultTurn<'a> {
         self.rules.is_new_chat(self.lines.len())
     }
 
+    /// How long the chat is, as sticky notes and delays count it.
+    pub(super) fn length(&self) -> MessageCount {
+        MessageCount(u32::try_from(self.lines.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Until when a note stays that was injected before.
+    pub(super) fn sticky_until(&self, ix: EntryIx) -> Option<MessageCount> {
+        self.vault.note(ix).sticky?;
+        runs_until(self.state.sticky.get(self.vault.id(ix))?, self.length())
+    }
+
+    /// The notes that stay because they were injected before.
+    pub(super) fn sticky_notes(&self) -> Vec<(EntryIx, Reason)> {
+        let known = self.state.sticky.keys().filter_map(|id| self.vault.find(id));
+        let sticky = known.filter_map(|ix| {
+            let until = self.sticky_until(ix)?;
+            Some((ix, Reason::Sticky { until }))
+        });
+        sticky.collect()
+    }
+
     /// The scanned messages among the newest `depth` ones, oldest first.
     pub(super) fn window(&self, depth: u32) -> Vec<&'a VaultLine> {
         self.lines.window(depth, self.rules.quirks.hidden_use_depth)
@@ -92,24 +114,32 @@ impl<'a> VaultTurn<'a> {
         let gates = self.gates(all.iter().map(|pick| pick.ix));
         let (open, _) = gates.by_context(all.clone(), &context.context, self.fields);
         let (mut open, _) = gates.by_folder(open, &context.folders);
-        open.retain(|pick| !context.blocks.iter().any(|block| block.names(vault.note(pick.ix))));
+        open.retain(|pick| !context.blocks.iter().any(|block| vault.is_marked(pick.ix, block)));
         (all, open)
     }
 
-    /// Decides the turn from what the chat brought in and what was selected of it.
+    /// The rules that keep notes from the eyes of a selecting model: context, folders, blocks.
+    pub(crate) fn shut_out(&self, notes: &[EntryIx]) -> Vec<Stopped> {
+        let (vault, context) = (self.vault, self.context);
+        let picks = notes.iter().map(|&ix| Pick::new(vault, ix, Reason::Key)).collect();
+        let gates = self.gates(notes.iter().copied());
+        let (open, mut stopped) = gates.by_context(picks, &context.context, self.fields);
+        let (open, outside) = gates.by_folder(open, &context.folders);
+        stopped.extend(outside);
+        stopped.extend(apply_marks(vault, open, &[], &context.blocks).1);
+        stopped
+    }
+
+    /// Decides the turn from what the chat brought in, what was selected of it, and what was not.
     pub fn decide(
         self,
         matches: Matches,
-        selected: Vec<Pick>,
-        (counter, cache): (&dyn TokenCounter, &mut VaultCache),
+        selected: Divided,
+        tools: &mut VaultTools<'_>,
     ) -> VaultReport {
         let Self { vault, rules, fields, state, context, .. } = self;
-        let mut out = Stops { stopped: matches.stopped.clone(), cache };
-        let is_selected = |pick: &&Pick| selected.iter().any(|one| one.ix == pick.ix);
-        let left_out = matches.picks.iter().filter(|pick| !is_selected(pick));
-        let left_out: Vec<Stopped> =
-            left_out.map(|pick| Stopped { ix: pick.ix, stop: Stop::NotSelected }).collect();
-        let selected = out.after("selection", (selected, left_out));
+        let mut out = Stops { stopped: matches.furthest(), cache: &mut *tools.cache };
+        let selected = out.after("selection", selected);
         let gates = self.gates(selected.iter().map(|pick| pick.ix));
         let picks = out.note(gates.by_context(selected, &context.context, fields));
         let mut picks = out.after("scene and folders", gates.by_folder(picks, &context.folders));
@@ -121,7 +151,8 @@ impl<'a> VaultTurn<'a> {
         let marked = gates.by_context(picks, &context.context, fields);
         let in_scene = out.after("pins and blocks", marked);
         let rested = out.after("re-injection cooldown", gates.by_history(in_scene.clone(), state));
-        let (picks, gated) = gates.by_relations(rested.clone());
+        let grouped = by_groups(self, rested.clone(), &mut *tools.dice);
+        let (picks, gated) = gates.by_relations(out.after("groups", grouped));
         let picks = out.after("requires and excludes", (picks, gated.clone()));
         let (picks, stripped) = if rules.repetition.strip {
             gates.by_log(picks, &state.log)
@@ -129,13 +160,13 @@ impl<'a> VaultTurn<'a> {
             (picks, Vec::new())
         };
         let picks = out.after("repeated texts", (picks, stripped.clone()));
-        let fitted = fit(vault, &picks, rules, counter);
-        let Stops { mut stopped, cache } = out;
+        let mut stopped = out.stopped;
+        let fitted = fit(vault, &picks, rules, tools);
         stopped.extend(fitted.stopped.iter().cloned());
-        cache.report("budget", fitted.notes.len());
+        tools.cache.report("budget", fitted.notes.len());
         let evidence = Evidence { turn: self, picks: &matches.picks };
-        let verdicts = verdicts(evidence, &picks, &fitted, &stopped, cache);
-        let state = state.after(vault, &fitted.notes, rules);
+        let verdicts = verdicts(evidence, &picks, &fitted, &stopped, tools.cache);
+        let state = state.after(self, &fitted.notes);
         VaultReport { matches, in_scene, rested, gated, stripped, fitted, state, verdicts }
     }
 }
@@ -171,13 +202,17 @@ fn verdicts(
     let vault = evidence.turn.vault;
     let mut verdicts = Vec::new();
     let mut is_decided = vec![false; vault.len()];
-    for note in &fitted.notes {
-        is_decided[note.ix.0 as usize] = true;
-        if let Some(pick) = picks.iter().find(|pick| pick.ix == note.ix) {
-            let place = Some(note.seat.place());
-            let trigger = Box::new(evidence.trigger(pick, cache));
-            let outcome = Outcome::Activated { place, tokens: note.tokens, trigger };
-            verdicts.push(vault.note(note.ix).verdict(outcome));
+    let sent = fitted.notes.iter().map(|note| (note.ix, Some(note)));
+    for (ix, note) in sent.chain(fitted.blank.iter().map(|&ix| (ix, None))) {
+        is_decided[ix.0 as usize] = true;
+        if let Some(pick) = picks.iter().find(|pick| pick.ix == ix) {
+            let outcome = Outcome::Activated {
+                place: note.map(|note| note.seat.place()),
+                tokens: note.map_or(Tokens::ZERO, |note| note.tokens),
+                shortened_from: note.and_then(|note| note.shortened_from),
+                trigger: Box::new(evidence.trigger(pick, cache)),
+            };
+            verdicts.push(vault.note(ix).verdict(outcome));
         }
     }
     // The last stop decides: later stages overruled earlier ones.

@@ -24,26 +24,42 @@ pub fn judge_untouched(turn: VaultTurn<'_>, open: &[EntryIx], cache: &mut VaultC
             }
         }
     }
+    let scores = scores(turn);
     let judge = |&ix: &EntryIx| {
-        let (note, compiled) = (vault.note(ix), vault.compiled(ix));
-        if note.keys.iter().all(|key| key.trim().is_empty()) {
-            return Stop::NoKeys;
+        let compiled = vault.compiled(ix);
+        if let Some(&score) = scores.get(&ix).filter(|score| **score >= rules.fuzzy.min_score) {
+            return Stop::SearchLimit { score, most: rules.fuzzy.most };
+        }
+        let low =
+            scores.get(&ix).map(|&score| Stop::LowScore { score, needed: rules.fuzzy.min_score });
+        if vault.keys_of(ix).all(|key| key.trim().is_empty()) {
+            return low.unwrap_or(Stop::NoKeys);
         }
         // A scan depth of 0 in the rules also turns off the depths of single notes.
         let own = compiled.depth.filter(|_| rules.keys.depth > 0);
         let depth = own.unwrap_or(rules.keys.depth);
-        let said = note.keys.iter().zip(vault.key_probes(ix)).filter_map(|(key, probe)| {
+        let said = vault.keys_of(ix).zip(vault.key_probes(ix)).filter_map(|(key, probe)| {
             let KeyProbe::Pattern { pattern, word } = probe else { return None };
             Some((*newest.get(&(*pattern, *word))?, key))
         });
         match said.min_by_key(|(back, _)| *back) {
-            Some((distance, key)) if distance >= depth => {
-                Stop::out_of_reach(key.as_str(), distance, depth)
-            }
-            Some(_) | None => Stop::NoKeyFound,
+            Some((distance, key)) if distance >= depth => Stop::out_of_reach(key, distance, depth),
+            Some(_) | None => low.unwrap_or(Stop::NoKeyFound),
         }
     };
     open.iter().map(judge).collect()
+}
+
+/// How well notes fit what is said, where the rules search by topic.
+fn scores(turn: VaultTurn<'_>) -> FxHashMap<EntryIx, f64> {
+    let VaultTurn { vault, rules, lines, .. } = turn;
+    let Some(search) = vault.search().filter(|_| rules.fuzzy.enabled && rules.keys.depth > 0)
+    else {
+        return FxHashMap::default();
+    };
+    let text = lines.text(rules.keys.depth, rules.quirks.hidden_use_depth);
+    let hits = search.query(&text, vault.len(), f64::MIN_POSITIVE);
+    hits.into_iter().map(|hit| (hit.ix, hit.score)).collect()
 }
 
 #[cfg(test)]
@@ -67,7 +83,7 @@ mod tests {
         let notes =
             [note("None", &[" "]), note("Never", &["rope"]), note("Far", &["bell", "tower"]), deep];
         let mut rules = VaultRules::default();
-        rules.keys.depth = 1;
+        (rules.keys.depth, rules.keys.names) = (1, false);
         let vault = Vault::compile(notes, &rules);
         let mut lines = Lines::default();
         for text in ["the bell", "the tower", "hush", "nothing"] {

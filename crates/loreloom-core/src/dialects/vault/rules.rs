@@ -9,7 +9,7 @@ use crate::{
     chat::Role,
     scan::WordRule,
     units::{Depth, Tokens},
-    vault_notes::NotePosition,
+    vault_notes::{NoteNaming, NotePosition},
 };
 
 /// The settings of a vault.
@@ -18,6 +18,8 @@ use crate::{
 pub struct VaultRules {
     /// How keys are looked for.
     pub keys: KeyRules,
+    /// What links, `requires`, `excludes`, `cascade_links`, pins and choices may call a note.
+    pub names: NoteNaming,
     /// Whether the text of notes brings in more notes.
     pub recursion: RecursionRules,
     /// Notes found by what they are about.
@@ -46,8 +48,11 @@ pub struct KeyRules {
     pub depth: u32,
     /// Whether case counts.
     pub case_sensitive: bool,
-    /// Whether only whole words count; keys with blanks inside never need to be.
+    /// Whether only whole words count.
     pub whole_words: bool,
+    /// Whether a note's title, file name and aliases are keys too. They always match whole words:
+    /// a note called `Art` is not meant by every `party`.
+    pub names: bool,
     /// What a word is.
     pub words: WordRule,
 }
@@ -101,6 +106,9 @@ pub struct BudgetRules {
     pub tokens: Option<Tokens>,
     /// What happens to a first note that is too large.
     pub oversized_first: OversizedFirst,
+    /// Whether a note that does not fit is shortened, and then ends the list. Else it is left out
+    /// whole, and smaller ones after it may still fit.
+    pub shorten: bool,
     /// A note is shortened only if at least this much of it fits.
     pub shortest: Tokens,
 }
@@ -109,10 +117,10 @@ pub struct BudgetRules {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OversizedFirst {
-    /// It goes in whole, so that the result is never empty.
+    /// It goes in whole, so that the result is never empty, and leaves the others their budget.
     #[default]
     Whole,
-    /// It is shortened like any other.
+    /// It is treated like any other.
     Truncate,
 }
 
@@ -180,6 +188,15 @@ pub struct VaultQuirks {
     pub folders_as_written: bool,
     /// Looking a vault over, titles that differ in case are different titles.
     pub inspection_minds_case: bool,
+    /// Keys of several words match anywhere, also where only whole words count.
+    pub phrases_match_anywhere: bool,
+    /// After matching, notes of equal priority are ordered by title: how often their keys occur
+    /// and how well they fit counts no more.
+    pub title_breaks_ties: bool,
+    /// Notes without text are sent, as an empty tag.
+    pub empty_notes_are_sent: bool,
+    /// A stale note is fresh again at twice the threshold, and one that was never in is fresh.
+    pub staleness_is_forgotten: bool,
     /// Messages that are not scanned still use up the depth.
     pub hidden_use_depth: bool,
     /// Case-sensitive keys compare bytes: composed and decomposed letters differ.
@@ -211,6 +228,7 @@ impl Default for VaultRules {
     fn default() -> Self {
         Self {
             keys: KeyRules::default(),
+            names: NoteNaming::default(),
             recursion: RecursionRules::default(),
             fuzzy: FuzzyRules::default(),
             active_character: false,
@@ -226,7 +244,13 @@ impl Default for VaultRules {
 
 impl Default for KeyRules {
     fn default() -> Self {
-        Self { depth: 4, case_sensitive: false, whole_words: false, words: WordRule::Unicode }
+        Self {
+            depth: 4,
+            case_sensitive: false,
+            whole_words: false,
+            names: true,
+            words: WordRule::Unicode,
+        }
     }
 }
 
@@ -248,6 +272,7 @@ impl Default for BudgetRules {
             entries: Some(10),
             tokens: Some(Tokens(3072)),
             oversized_first: OversizedFirst::Whole,
+            shorten: false,
             shortest: Tokens(50),
         }
     }
@@ -288,15 +313,22 @@ impl VaultRules {
     pub fn deeplore_2() -> Self {
         let mut rules = Self::default();
         rules.keys.words = WordRule::Ascii;
+        rules.keys.names = false;
+        rules.names = NoteNaming::Title;
         rules.recursion.excluded = ExcludedNotes::BringNothing;
         rules.fuzzy.refine = false;
         rules.budget.oversized_first = OversizedFirst::Truncate;
+        rules.budget.shorten = true;
         rules.repetition.strip = true;
         rules.quirks = VaultQuirks {
             gate_passes: Some(10),
             zero_priority_is_fifty: true,
             folders_as_written: true,
             inspection_minds_case: true,
+            phrases_match_anywhere: true,
+            title_breaks_ties: true,
+            empty_notes_are_sent: true,
+            staleness_is_forgotten: true,
             hidden_use_depth: true,
             exact_is_bytes: true,
             estimate_shortened: true,

@@ -95,5 +95,6 @@ impl Search {
 }
 
 fn text_of(note: &Note) -> String {
-    format!("{} {} {}", note.title, note.keys.join(" "), note.content)
+    let names = note.aliases.join(" ");
+    format!("{} {} {names} {}", note.title, note.keys.join(" "), note.content)
 }

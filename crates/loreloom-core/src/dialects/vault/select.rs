@@ -4,14 +4,14 @@
 //! picks here. A model that fails or chooses nothing has a rule of its own, so a broken
 //! connection never silently changes the story.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
-use super::{Matches, Pick, Vault, VaultTurn, order::sort_picks};
+use super::{Matches, Pick, Stopped, Vault, VaultTurn, order::sort_picks};
 use crate::{
     library::EntryIx,
     note_selection::{Confidence, NoteChoice, closest_title},
-    report::{Fallback, Reason},
+    report::{Fallback, Reason, Stop},
 };
 
 /// How a selecting model takes part.
@@ -30,6 +30,7 @@ pub struct SelectionRules {
 
 /// What a selecting model chooses from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SelectFrom {
     /// What the chat brought in, and what those notes link to.
@@ -125,7 +126,7 @@ pub fn candidates(vault: &Vault, matches: &Matches, rules: &SelectionRules) -> V
             for pick in &matches.picks {
                 for title in &vault.note(pick.ix).relations.links {
                     let from = vault.id(pick.ix).clone();
-                    for &ix in vault.titled(title).iter().filter(|ix| seen.insert(**ix)) {
+                    for &ix in vault.named(title).iter().filter(|ix| seen.insert(**ix)) {
                         let reason = Reason::Linked { from: from.clone() };
                         candidates.push(Pick::new(vault, ix, reason));
                     }
@@ -183,19 +184,9 @@ fn chosen(
     choices: &[NoteChoice],
     threshold: Threshold,
 ) -> Vec<Pick> {
-    let least = match threshold {
-        Threshold::Low => Confidence::Low,
-        Threshold::Medium => Confidence::Medium,
-        Threshold::High => Confidence::High,
-    };
-    let title = |pick: &&&Pick| vault.note(pick.ix).title.as_str();
     let mut picks: Vec<Pick> = Vec::new();
-    for choice in choices.iter().filter(|choice| choice.confidence >= least) {
-        let Some((meant, _)) = closest_title(&choice.title, open.iter().map(|pick| title(&pick)))
-        else {
-            continue;
-        };
-        for &pick in open.iter().filter(|pick| title(pick) == meant) {
+    for choice in choices.iter().filter(|choice| choice.confidence >= threshold.least()) {
+        for pick in meant(vault, open, &choice.title) {
             if picks.iter().any(|known| known.ix == pick.ix) {
                 continue;
             }
@@ -208,11 +199,77 @@ fn chosen(
     picks
 }
 
+/// The candidates that a title means: by its title, else by another name of it, else by the most
+/// similar title.
+fn meant<'a>(vault: &Vault, open: &[&'a Pick], title: &str) -> Vec<&'a Pick> {
+    let named = vault.named(title);
+    let by_name: Vec<&Pick> =
+        open.iter().copied().filter(|pick| named.contains(&pick.ix)).collect();
+    if !by_name.is_empty() {
+        return by_name;
+    }
+    let title_of = |pick: &&Pick| vault.note(pick.ix).title.as_str();
+    let Some((meant, _)) = closest_title(title, open.iter().map(title_of)) else {
+        return Vec::new();
+    };
+    open.iter().copied().filter(|pick| title_of(pick) == meant).collect()
+}
+
+/// The candidates that were not selected, and why.
+pub fn turned_down(
+    vault: &Vault,
+    candidates: &[Pick],
+    selected: &[Pick],
+    answer: Option<&[NoteChoice]>,
+    rules: &SelectionRules,
+) -> Vec<Stopped> {
+    let is_selected: FxHashSet<EntryIx> = selected.iter().map(|pick| pick.ix).collect();
+    let open: Vec<&Pick> =
+        candidates.iter().filter(|pick| !is_selected.contains(&pick.ix)).collect();
+    let fallback = fallback(answer, rules);
+    let mut stops: FxHashMap<EntryIx, Stop> = FxHashMap::default();
+    for choice in answer.into_iter().flatten().filter(|_| fallback.is_none()) {
+        let (confidence, needed) = (choice.confidence, rules.confidence.least());
+        if confidence < needed {
+            let stop = Stop::Unsure {
+                confidence: confidence.as_str().to_owned(),
+                needed: needed.as_str().to_owned(),
+            };
+            for pick in meant(vault, &open, &choice.title) {
+                stops.insert(pick.ix, stop.clone());
+            }
+        }
+    }
+    // In a choice from the whole vault, what nothing brought in is left to whoever asks for it.
+    let is_open = |pick: &Pick| pick.reason == Reason::Key && pick.key.is_none();
+    let stopped = open.into_iter().filter_map(|pick| {
+        let key = pick.key_text(vault).map(str::to_owned);
+        let stop = stops.remove(&pick.ix).or_else(|| match fallback {
+            _ if is_open(pick) => None,
+            Some(to) => Some(Stop::FellBack { to }),
+            None => Some(Stop::NotSelected { key }),
+        })?;
+        Some(Stopped { ix: pick.ix, stop })
+    });
+    stopped.collect()
+}
+
+impl Threshold {
+    /// The least confidence that passes.
+    fn least(self) -> Confidence {
+        match self {
+            Self::Low => Confidence::Low,
+            Self::Medium => Confidence::Medium,
+            Self::High => Confidence::High,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        dialects::vault::{FuzzyUse, Lines, VaultRules, VaultState},
+        dialects::vault::{Lines, VaultRules, VaultState},
         turn::VaultContext,
         vault_notes::Note,
     };
@@ -230,8 +287,7 @@ mod tests {
         let vault = Vault::compile(notes, &rules);
         let picks: Vec<Pick> =
             vault.entries().map(|ix| Pick::new(&vault, ix, Reason::Key)).collect();
-        let matches =
-            Matches { picks: picks.clone(), stopped: Vec::new(), fuzzy: FuzzyUse::default() };
+        let matches = Matches { picks: picks.clone(), ..Matches::default() };
         let choice = |title: &str, confidence| NoteChoice {
             title: title.to_owned(),
             confidence,

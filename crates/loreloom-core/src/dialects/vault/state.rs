@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{FittedNote, Seat, Vault, VaultRules};
+use super::{FittedNote, Seat, Vault, VaultRules, VaultTurn};
 use crate::{
     chat::Role,
+    engine::timing::{begun, runs_until},
     ids::{Digest, EntryId},
     library::EntryIx,
-    state::{apply, changes},
+    state::{TimedRecord, apply, changes},
     units::Depth,
     vault_notes::{NotePosition, hash_of},
 };
@@ -25,6 +26,8 @@ pub struct VaultState {
     pub generation: u64,
     /// Notes that pause, and for how many generations.
     pub cooldown: BTreeMap<EntryId, u32>,
+    /// Notes that stay after they were injected.
+    pub sticky: BTreeMap<EntryId, TimedRecord>,
     /// Generations since a note was last injected.
     pub staleness: BTreeMap<EntryId, u32>,
     /// Generations in a row in which a note was injected.
@@ -43,6 +46,8 @@ pub struct VaultDelta {
     pub generations: u64,
     /// Changes to pauses.
     pub cooldown: BTreeMap<EntryId, Option<u32>>,
+    /// Changes to notes that stay.
+    pub sticky: BTreeMap<EntryId, Option<TimedRecord>>,
     /// Changes to the counts of generations without a note.
     pub staleness: BTreeMap<EntryId, Option<u32>>,
     /// Changes to the counts of generations in a row.
@@ -63,6 +68,7 @@ impl VaultDelta {
         Self {
             generations: after.generation.saturating_sub(before.generation),
             cooldown: changes(&before.cooldown, &after.cooldown),
+            sticky: changes(&before.sticky, &after.sticky),
             staleness: changes(&before.staleness, &after.staleness),
             streak: changes(&before.streak, &after.streak),
             history: changes(&before.history, &after.history),
@@ -74,6 +80,7 @@ impl VaultDelta {
     /// Takes back what a note started whose text did not get into the prompt after all.
     pub(crate) fn forget(&mut self, note: &EntryId, title: &str) {
         self.cooldown.remove(note);
+        self.sticky.remove(note);
         self.staleness.remove(note);
         self.streak.remove(note);
         self.history.remove(note);
@@ -88,6 +95,7 @@ impl VaultState {
     pub fn apply(&mut self, delta: &VaultDelta) {
         self.generation += delta.generations;
         apply(&mut self.cooldown, &delta.cooldown);
+        apply(&mut self.sticky, &delta.sticky);
         apply(&mut self.staleness, &delta.staleness);
         apply(&mut self.streak, &delta.streak);
         apply(&mut self.history, &delta.history);
@@ -142,12 +150,20 @@ impl Logged {
 impl VaultState {
     /// The state after a generation that injected `notes`.
     #[must_use]
-    pub fn after(&self, vault: &Vault, notes: &[FittedNote], rules: &VaultRules) -> Self {
+    pub fn after(&self, turn: VaultTurn<'_>, notes: &[FittedNote]) -> Self {
+        let (VaultTurn { vault, rules, .. }, length) = (turn, turn.length());
         let injected: Vec<(EntryId, Option<f64>)> = notes
             .iter()
             .map(|note| (vault.id(note.ix).clone(), vault.note(note.ix).cooldown))
             .collect();
         let mut next = self.counted(&injected, rules);
+        next.sticky.retain(|_, record| runs_until(record, length).is_some());
+        for note in notes {
+            if let Some(messages) = vault.note(note.ix).sticky.filter(|messages| *messages > 0) {
+                let id = vault.id(note.ix).clone();
+                next.sticky.entry(id).or_insert_with(|| begun(None, length, messages));
+            }
+        }
         if rules.repetition.strip {
             next.log.push(record(self.generation, vault, notes, rules));
             // One more than is looked at, so that the setting can grow.
@@ -178,7 +194,10 @@ impl VaultState {
         });
         let is_in = |id: &EntryId| injected.iter().any(|(known, _)| known == id);
         if rules.repetition.decay {
-            next.grow_stale(injected, rules.repetition.stale_after, is_in);
+            let repetition = rules.repetition;
+            let forgets = rules.quirks.staleness_is_forgotten;
+            let longest = forgets.then(|| repetition.stale_after.saturating_mul(2));
+            next.grow_stale(injected, longest, is_in);
         }
         next.streak.retain(|id, _| is_in(id));
         for (id, _) in injected {
@@ -187,16 +206,16 @@ impl VaultState {
         next
     }
 
-    /// Counts generations without each note, and forgets notes that are long gone.
+    /// Counts generations without each note, and forgets those of more than `longest`.
     fn grow_stale(
         &mut self,
         injected: &[(EntryId, Option<f64>)],
-        stale_after: u32,
+        longest: Option<u32>,
         is_in: impl Fn(&EntryId) -> bool,
     ) {
         self.staleness.retain(|id, generations| {
             *generations += 1;
-            is_in(id) || *generations < stale_after.saturating_mul(2)
+            is_in(id) || longest.is_none_or(|longest| *generations < longest)
         });
         self.staleness.extend(injected.iter().map(|(id, _)| (id.clone(), 0)));
     }
@@ -255,13 +274,17 @@ mod tests {
     }
 
     #[test]
-    fn a_note_grows_stale_and_is_forgotten_at_twice_the_threshold() {
+    fn a_note_grows_stale_until_it_is_in_and_deeplore_forgets_it_at_twice_the_threshold() {
         let mut rules = VaultRules::default();
         rules.repetition.decay = true;
         rules.repetition.stale_after = 2;
-        let states = run(&rules, &[&[("a", None)], &[], &[], &[], &[]]);
-        let age: Vec<Option<u32>> = states.iter().map(|state| of(&state.staleness, "a")).collect();
-        assert_eq!(age, [Some(0), Some(1), Some(2), Some(3), None]);
+        for (forgets, last) in [(false, Some(4)), (true, None)] {
+            rules.quirks.staleness_is_forgotten = forgets;
+            let states = run(&rules, &[&[("a", None)], &[], &[], &[], &[]]);
+            let age: Vec<Option<u32>> =
+                states.iter().map(|state| of(&state.staleness, "a")).collect();
+            assert_eq!(age, [Some(0), Some(1), Some(2), Some(3), last]);
+        }
     }
 
     #[test]

@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     dice::{Dice, Roll},
-    report::{Outcome, Reason, Stop, TextSource},
+    library::EntryIx,
+    report::{GroupRule, Outcome, Reason, Stop, TextSource, Verdict},
     scan::WordRule,
     tokens::TokenCounter,
     turn::VaultContext,
@@ -17,8 +18,9 @@ use crate::{
 struct Never;
 
 impl Dice for Never {
-    fn roll(&mut self, _: Roll<'_>) -> f64 {
-        panic!("no note here leaves anything to chance")
+    fn roll(&mut self, roll: Roll<'_>) -> f64 {
+        assert!(matches!(roll, Roll::Group(_)), "no note here leaves anything to chance");
+        0.999
     }
 }
 
@@ -54,7 +56,9 @@ fn turn(notes: Vec<Note>, chat: &[&str], rules: &VaultRules) -> (Vault, VaultRep
     let mut cache = VaultCache::default();
     let matches = find(turn, &mut Never, &mut cache);
     let picks = matches.picks.clone();
-    let report = turn.decide(matches, picks, (&Words, &mut cache));
+    let mut dice = Never;
+    let mut tools = VaultTools::plain(&Words, &mut dice, &mut cache);
+    let report = turn.decide(matches, (picks, Vec::new()), &mut tools);
     (vault, report)
 }
 
@@ -204,9 +208,9 @@ fn a_mark_refuses_only_notes_of_another_vault() {
         (Some("north"), "", true),
         (Some("north"), "south", false),
     ] {
-        let note = Note::new(of, "Keep.md", "Keep");
+        let vault = Vault::compile([Note::new(of, "Keep.md", "Keep")], &VaultRules::default());
         let mark = NoteMark { title: "keep".to_owned(), vault: mark.map(str::to_owned) };
-        assert_eq!(mark.names(&note), names, "{mark:?} {of:?}");
+        assert_eq!(vault.is_marked(EntryIx(0), &mark), names, "{mark:?} {of:?}");
     }
 }
 
@@ -262,9 +266,9 @@ fn the_first_note_is_never_cut_by_our_budget() {
     let long = "word ".repeat(500);
     let notes = || vec![note("Long", &["k"], &long), note("Short", &["k"], "word")];
     let (_, report) = turn(notes(), &["k"], &rules);
-    assert_eq!(report.fitted.tokens(), Tokens(500));
-    assert!(report.fitted.stopped.iter().all(|one| matches!(one.stop, Stop::Budget { .. })));
+    assert_eq!((report.fitted.tokens(), report.fitted.stopped.len()), (Tokens(501), 0));
     rules.budget.oversized_first = OversizedFirst::Truncate;
+    rules.budget.shorten = true;
     let (_, report) = turn(notes(), &["k"], &rules);
     assert_eq!(report.fitted.tokens(), Tokens(100));
 }
@@ -342,7 +346,7 @@ fn links_lead_to_notes_by_title_whatever_their_case() {
     let mut road = note("Road", &["road"], "x");
     road.relations.links = vec!["old MILL".to_owned(), "Nowhere".to_owned()];
     let vault = Vault::compile([road, note("Old Mill", &[], "x")], &VaultRules::default());
-    let ix = vault.titled("ROAD")[0];
+    let ix = vault.named("ROAD")[0];
     assert_eq!(vault.note(ix).relations.resolved_links, ["Old Mill"]);
 }
 
@@ -373,14 +377,251 @@ fn uneven(length: usize) -> String {
 }
 
 #[test]
-fn nothing_goes_in_after_a_note_that_does_not_fit() {
-    let mut rules = VaultRules::default();
-    rules.budget.tokens = Some(Tokens(100));
+fn a_note_that_does_not_fit_is_left_out_whole_or_shortened_and_then_ends_the_list() {
     let long = "word ".repeat(60);
-    let notes = vec![note("A", &["k"], &long), note("B", &["k"], &long), note("C", &["k"], "w")];
-    let (_, report) = turn(notes, &["k"], &rules);
-    let codes: Vec<&str> = report.fitted.stopped.iter().map(|one| one.stop.code()).collect();
-    assert_eq!((report.fitted.notes.len(), codes), (1, vec!["budget", "budget_closed"]));
+    for (shorten, sent, codes) in [
+        (false, vec![("A", 60, None), ("C", 1, None)], vec!["budget"]),
+        (true, vec![("A", 60, None), ("B", 40, Some(60))], vec!["budget_closed"]),
+    ] {
+        let mut rules = VaultRules::default();
+        rules.budget.tokens = Some(Tokens(100));
+        rules.budget.shorten = shorten;
+        rules.budget.shortest = Tokens(10);
+        let notes =
+            vec![note("A", &["k"], &long), note("B", &["k"], &long), note("C", &["k"], "w")];
+        let (vault, report) = turn(notes, &["k"], &rules);
+        let found: Vec<(&str, u32, Option<u32>)> = report
+            .fitted
+            .notes
+            .iter()
+            .map(|one| {
+                let before = one.shortened_from.map(|tokens| tokens.0);
+                (vault.note(one.ix).title.as_str(), one.tokens.0, before)
+            })
+            .collect();
+        let stopped: Vec<&str> = report.fitted.stopped.iter().map(|one| one.stop.code()).collect();
+        assert_eq!((found, stopped), (sent, codes), "shorten: {shorten}");
+    }
+}
+
+#[test]
+fn an_oversized_first_note_comes_whole_and_leaves_the_others_their_budget() {
+    let mut rules = VaultRules::default();
+    rules.budget.tokens = Some(Tokens(10));
+    let notes = || {
+        let mut giant = note("Giant", &["k"], &"word ".repeat(50));
+        giant.priority = 1.0;
+        let large = note("Large", &["k"], &"word ".repeat(11));
+        vec![giant, note("Eight", &["k"], &"word ".repeat(8)), large, note("Two", &["k"], "a b")]
+    };
+    let (vault, report) = turn(notes(), &["k"], &rules);
+    let sent: Vec<&str> =
+        report.fitted.notes.iter().map(|one| vault.note(one.ix).title.as_str()).collect();
+    assert_eq!(sent, ["Giant", "Eight", "Two"]);
+    let stop = Stop::OverBudget { needed: Tokens(11), limit: Tokens(10) };
+    let large = vault.named("Large")[0];
+    assert_eq!(report.fitted.stopped, [Stopped { ix: large, stop }]);
+}
+
+#[test]
+fn keys_that_occur_more_often_decide_among_equals_to_the_end() {
+    let notes = || {
+        let mut first = note("Zeal", &["bell"], "x");
+        first.priority = 50.0;
+        vec![note("Anchor", &["rope"], "x"), note("Sail", &["mast"], "x"), first]
+    };
+    let chat = ["mast, mast and rope; the bell"];
+    for (mut rules, expected) in [
+        (VaultRules::default(), ["Zeal", "Sail", "Anchor"]),
+        (VaultRules::deeplore_2(), ["Zeal", "Anchor", "Sail"]),
+    ] {
+        rules.order.by_occurrences = true;
+        assert_eq!(injected(notes(), &chat, &rules), expected);
+    }
+}
+
+#[test]
+fn notes_found_by_topic_rank_by_score_behind_those_with_a_key() {
+    let notes = || {
+        vec![
+            note("Almanac", &[], "weather lore, tides and one lamp among many other things here"),
+            note("Beacon", &[], "lamp lamp lighthouse lamp"),
+            note("Keeper", &["lamp"], "he keeps watch"),
+        ]
+    };
+    for (mut rules, expected) in [
+        (VaultRules::default(), ["Keeper", "Beacon", "Almanac"]),
+        (VaultRules::deeplore_2(), ["Almanac", "Beacon", "Keeper"]),
+    ] {
+        (rules.fuzzy.enabled, rules.fuzzy.min_score) = (true, 0.01);
+        assert_eq!(injected(notes(), &["light the lamp"], &rules), expected);
+    }
+}
+
+#[test]
+fn titles_file_names_and_aliases_are_keys_that_match_whole_words() {
+    let mut art = Note::new("", "People/Arthur.md", "Art");
+    art.aliases = vec!["The Grey Pilot".to_owned()];
+    art.content = "a pilot".to_owned();
+    for (chat, found) in [
+        ("Where is art?", true),
+        ("The party left.", false),
+        ("I met arthur.", true),
+        ("the grey pilot waits", true),
+        ("the grey pilots wait", false),
+    ] {
+        for (rules, names) in [(VaultRules::default(), true), (VaultRules::deeplore_2(), false)] {
+            let expected = if found && names { vec!["Art"] } else { Vec::new() };
+            assert_eq!(injected(vec![art.clone()], &[chat], &rules), expected, "{chat}");
+        }
+    }
+}
+
+#[test]
+fn whole_words_hold_for_keys_of_several_words() {
+    for (mut rules, found) in [(VaultRules::default(), 0), (VaultRules::deeplore_2(), 1)] {
+        rules.keys.whole_words = true;
+        let notes = vec![note("Road", &["salt road"], "x")];
+        assert_eq!(injected(notes.clone(), &["two salt roads"], &rules).len(), found);
+        assert_eq!(injected(notes, &["the salt road"], &rules).len(), 1);
+    }
+}
+
+#[test]
+fn notes_name_each_other_by_file_name_and_alias() {
+    let mut hall = note("The Great Hall", &["hall"], "x");
+    hall.path = "Places/Hall.md".to_owned();
+    hall.aliases = vec!["Mead Hall".to_owned()];
+    for name in ["Hall", "Places/Hall", "mead hall", "The Great Hall"] {
+        let mut door = note("Door", &["door"], "x");
+        door.relations.requires = vec![name.to_owned()];
+        let mut bell = note("Bell", &["bell"], "x");
+        bell.relations.cascade = vec![name.to_owned()];
+        let rules = VaultRules::default();
+        let sent = |notes: Vec<Note>, chat: &str| injected(notes, &[chat], &rules);
+        let both = ["Door", "The Great Hall"];
+        assert_eq!(sent(vec![hall.clone(), door.clone()], "door and hall"), both, "{name}");
+        assert_eq!(sent(vec![hall.clone(), door], "a door"), [""; 0], "{name}");
+        assert_eq!(sent(vec![hall.clone(), bell], "a bell"), ["Bell", "The Great Hall"], "{name}");
+    }
+}
+
+#[test]
+fn a_sticky_note_stays_and_a_delayed_one_waits() {
+    let mut stays = note("Stays", &["rope"], "x");
+    stays.sticky = Some(3);
+    let mut waits = note("Waits", &["bell"], "x");
+    waits.delay = Some(4);
+    let rules = VaultRules::default();
+    let vault = Vault::compile([stays, waits], &rules);
+    let (mut state, mut lines) = (VaultState::default(), Lines::default());
+    let mut sent = Vec::new();
+    for text in ["rope and bell", "bell", "bell", "bell", "none", "none", "none", "none"] {
+        lines.push("Ann", text, true, true);
+        let mut own = rules.clone();
+        own.keys.depth = 1;
+        let context = VaultContext::default();
+        let turn = VaultTurn::new(&vault, &own, &state, &lines, &context);
+        let mut cache = VaultCache::default();
+        let matches = find(turn, &mut Never, &mut cache);
+        let picks = (matches.picks.clone(), Vec::new());
+        let mut dice = Never;
+        let mut tools = VaultTools::plain(&Words, &mut dice, &mut cache);
+        let report = turn.decide(matches, picks, &mut tools);
+        let verdict = |title: &str| {
+            let of = |one: &&Verdict| one.title == title;
+            report.verdicts.iter().find(of).map_or("-", Verdict::code)
+        };
+        sent.push([verdict("Stays"), verdict("Waits")]);
+        state = report.state;
+    }
+    let (on, off) = ("activated", "-");
+    let expected = [
+        [on, "delay"],
+        [on, "delay"],
+        [on, "delay"],
+        [off, on],
+        [off, off],
+        [off, off],
+        [off, off],
+        [off, off],
+    ];
+    assert_eq!(sent, expected);
+}
+
+#[test]
+fn of_a_group_one_note_goes_in_and_a_constant_wins() {
+    let member = |title: &str, weight: Option<f64>| {
+        let mut one = note(title, &["k"], "x");
+        one.groups = vec!["weather".to_owned()];
+        one.group_weight = weight;
+        one
+    };
+    let rules = VaultRules::default();
+    // The roll is high, so the last of the draw wins.
+    let drawn = injected(vec![member("Fog", None), member("Rain", Some(1.0))], &["k"], &rules);
+    assert_eq!(drawn, ["Rain"]);
+    let mut law = member("Fog", None);
+    law.kind.constant = true;
+    let (vault, report) = turn(vec![law, member("Rain", None)], &["k"], &rules);
+    let stop = Stop::Group {
+        group: "weather".to_owned(),
+        winner: Some(vault.id(vault.named("Fog")[0]).clone()),
+        rule: GroupRule::Priority,
+    };
+    let codes: Vec<&Outcome> = report.verdicts.iter().map(|one| &one.outcome).collect();
+    assert_eq!(codes[1..], [&Outcome::Stopped(stop)]);
+}
+
+#[test]
+fn the_verdict_names_the_rule_a_note_got_furthest_with() {
+    let mut bell = note("Bell", &["bell"], "the rope, the mast and the sail");
+    bell.relations.cascade = vec!["Tower".to_owned()];
+    let mut tower = note("Tower", &["spire"], "x");
+    tower.probability = Some(0.0);
+    let mut rope = note("Rope", &["rope"], "x");
+    rope.refine.keys = vec!["knot".to_owned()];
+    let mut mast = note("Mast", &["mast"], "x");
+    mast.exclude_recursion = true;
+    let mut sail = note("Sail", &["sail"], "the far anchor");
+    sail.warmup = Some(1.0);
+    let anchor = note("Anchor", &["far anchor"], "x");
+    let mut rules = VaultRules::default();
+    (rules.recursion.enabled, rules.recursion.steps) = (true, 1);
+    rules.keys.names = false;
+    let (_, report) = turn(vec![bell, tower, rope, mast, sail, anchor], &["bell"], &rules);
+    let mut codes: Vec<(&str, &str)> =
+        report.verdicts.iter().map(|one| (one.title.as_str(), one.code())).collect();
+    codes.sort_unstable();
+    let expected = [
+        ("Anchor", "recursion_limit"),
+        ("Bell", "activated"),
+        ("Mast", "excluded_from_recursion"),
+        ("Rope", "secondary"),
+        ("Sail", "activated"),
+        ("Tower", "chance"),
+    ];
+    assert_eq!(codes, expected);
+}
+
+#[test]
+fn a_match_in_decomposed_letters_points_at_its_own_message() {
+    let chat = ["It is calm.", "Then the cafe\u{301} bell rang."];
+    let (_, report) =
+        turn(vec![note("Bell", &["caf\u{e9} bell"], "x")], &chat, &VaultRules::default());
+    let Outcome::Activated { trigger, .. } = &report.verdicts[0].outcome else { panic!("in") };
+    let at = trigger.primary.as_ref().unwrap().at.as_ref().unwrap();
+    assert!(matches!(at.source, TextSource::Message { index: 1, .. }), "{:?}", at.source);
+    assert_eq!(&chat[1][at.start..at.end], "cafe\u{301} bell");
+}
+
+#[test]
+fn a_note_without_text_is_not_sent() {
+    for (rules, sent) in [(VaultRules::default(), 0), (VaultRules::deeplore_2(), 1)] {
+        let (_, report) = turn(vec![note("Stub", &["k"], " ")], &["k"], &rules);
+        assert_eq!(report.fitted.notes.len(), sent);
+        assert_eq!(report.verdicts[0].code(), "activated");
+    }
 }
 
 proptest! {

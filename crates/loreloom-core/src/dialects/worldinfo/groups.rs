@@ -18,7 +18,7 @@ impl WorldInfoScan<'_> {
         let contenders = candidates.iter().map(|one| {
             let cooling = one.recognised && self.scanner.timing.cooldown(one.ix).is_some();
             let (entry, groups) = (one.entry(library), one.groups(library));
-            Contender { entry, groups, sticky: self.is_sticky(one), cooling }
+            Contender { sticky: self.is_sticky(one), cooling, ..Contender::of(entry, groups) }
         });
         let contenders: Vec<Contender<'_>> = contenders.collect();
         let rules = GroupRules {

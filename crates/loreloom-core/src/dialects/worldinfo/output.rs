@@ -53,7 +53,8 @@ pub(crate) fn contribute(
     for one in &scan.activated {
         let place = places.get(&one.ix).copied().cloned();
         let trigger = Box::new(one.trigger(library, turn));
-        let outcome = Outcome::Activated { place, tokens: one.tokens, trigger };
+        let outcome =
+            Outcome::Activated { place, tokens: one.tokens, shortened_from: None, trigger };
         pool.verdicts.push(verdict(library, one.ix, outcome));
     }
     let stopped = scan.stopped.into_iter();

@@ -128,7 +128,7 @@ impl JsRegex {
     }
 
     /// Literals of which the text must hold at least one, ignoring case, for the
-    /// expression to match; `None` if none can be told.
+    /// expression to match; `None` if there is no such text.
     pub fn required_literals(&self) -> Option<Vec<String>> {
         required_literals(&self.pattern, &self.flags)
     }

@@ -48,10 +48,10 @@ impl JobPasses {
         let report = cycle::catch_up(occasion, piece, round, claimed.backend, &mut progress).await;
         cast.close(&arcs);
         heard.keeps(&[], !report.failed.is_empty());
-        if let Some((_, error)) = report.failed.first()
+        if let Some((error, _)) = report.unanswered()
             && job.attempts < ATTEMPTS
         {
-            let error = format!("{error}: {}", error.source);
+            let error = error.to_string();
             let due = Timestamp(self.clock.now().0 + 5_000 * i64::from(job.attempts));
             let body = job.body.clone();
             return Ok(PassResult::Unstored(Outcome::Again { body, due, error }));
@@ -60,8 +60,13 @@ impl JobPasses {
         heard.keeps(&owners, !report.failed.is_empty());
         let done = job.body.done + 1;
         let total = done + u32::try_from(pieces.len() - 1).unwrap_or(u32::MAX);
-        let body = JobBody { done, total, ..job.body.clone() };
-        let outcome = if is_last { Outcome::Done } else { Outcome::Further(body) };
+        let mut body = JobBody { done, total, ..job.body.clone() };
+        body.unread.extend(report.unread());
+        let outcome = match () {
+            () if !is_last => Outcome::Further(body),
+            () if body.unread.is_empty() => Outcome::Done,
+            () => Outcome::Failed { error: body.unread.join("\n") },
+        };
         let story = JobStory { version: chat.version, items: Vec::new(), anchor };
         self.commit(claimed, story, owners, outcome).await
     }

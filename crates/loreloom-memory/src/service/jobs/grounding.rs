@@ -248,7 +248,7 @@ mod tests {
             memory("b", "Odo sold the boat and Lis was glad"),
         ];
         let sources = GroundingSources { items: path.items(), card: "", known: &[], lore: &[] };
-        let mut told = after.clone();
+        let mut grounded = after.clone();
         hold(&[], &mut after, sources);
         assert_eq!(
             (after[0].ungrounded.as_slice(), after[1].is_held()),
@@ -256,8 +256,8 @@ mod tests {
         );
         // What the lore of those turns says is borne out by it.
         let lore = ["A boat is worth 300 marks.".to_owned()];
-        hold(&[], &mut told, GroundingSources { lore: &lore, ..sources });
-        assert!(!told[0].is_held());
+        hold(&[], &mut grounded, GroundingSources { lore: &lore, ..sources });
+        assert!(!grounded[0].is_held());
     }
 
     #[test]

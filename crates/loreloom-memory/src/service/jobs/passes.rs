@@ -105,7 +105,8 @@ impl JobPasses {
         if let Some(outcome) = self.again(job, &passed) {
             return Ok(PassResult::Unstored(outcome));
         }
-        self.commit(claimed, story, passed.owners, Outcome::Done).await
+        let outcome = passed.report.end();
+        self.commit(claimed, story, passed.owners, outcome).await
     }
 
     /// What the job reads, if the story still has all of it.
@@ -211,8 +212,8 @@ impl JobPasses {
 
     /// Whether the job must be tried again because its model failed.
     fn again(&self, job: &Job, passed: &PassOutput) -> Option<Outcome> {
-        let (_, failure) = passed.report.failed.first()?;
-        let error = format!("{failure}: {}", failure.source);
+        let (failure, source) = passed.report.unanswered()?;
+        let error = failure.to_string();
         if job.attempts >= ATTEMPTS {
             // A part of the work is worth storing; none at all is a failure.
             let did_something = passed.owners.iter().any(|given| !given.events.is_empty());
@@ -221,7 +222,7 @@ impl JobPasses {
         let answers = serde_json::to_string(&passed.saved).ok();
         Some(Outcome::Again {
             body: JobBody { answers, ..job.body.clone() },
-            due: self.later(job.attempts, &failure.source),
+            due: self.later(job.attempts, source),
             error,
         })
     }

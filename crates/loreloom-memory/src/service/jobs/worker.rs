@@ -1,4 +1,4 @@
-//! Claims jobs, runs them, and reports on them until it is told to stop.
+//! Claims jobs, runs them, and reports on them until it is stopped.
 
 use std::{sync::Arc, time::Duration};
 
@@ -161,7 +161,7 @@ impl JobWorker {
         Outcome::Again { body: job.body.clone(), due, error }
     }
 
-    /// Runs jobs until it is told to stop, always with the current model. `place` numbers the
+    /// Runs jobs until it is stopped, always with the current model. `place` numbers the
     /// workers from 0: those beyond what the model runs at once wait for another model. If the
     /// store fails, the worker waits and tries again.
     pub async fn work_until(&self, worker: &str, place: u32, mut stop: Stop) {

@@ -9,6 +9,7 @@ use super::{Config, GUARD, contents};
 use crate::{
     pass::{ModelQuestion, Need, Purpose, Script},
     record::Memory,
+    reply::is_refusal,
     text::{QuarterEstimate, head},
     window::lines,
 };
@@ -76,13 +77,25 @@ pub fn run(
             CompactionOutcome::Failed
         });
     }
-    let reply = script.ask(prompt_for(input, old, &news))?.unwrap_or_default();
-    let text = parse(reply, input.config.rules);
-    Ok(if text.is_empty() {
-        CompactionOutcome::Failed
-    } else {
-        CompactionOutcome::Written { text, end }
+    let rules = input.config.rules;
+    let text = script.ask_for(prompt_for(input, old, &news), rules.text, |reply| {
+        let text = parse(reply, rules);
+        let is_summary = !rules.text.is_tolerant() || is_summary(reply, &text);
+        (!text.is_empty() && is_summary).then_some(text)
+    })?;
+    Ok(match text {
+        Some(text) => CompactionOutcome::Written { text, end },
+        None => CompactionOutcome::Failed,
     })
+}
+
+/// Whether a reply is a summary: it has the markers, or several of the sections, and does not
+/// refuse.
+fn is_summary(reply: &str, text: &str) -> bool {
+    const LEAST: usize = 3;
+    let lower = text.to_lowercase();
+    let sections = SECTIONS.iter().filter(|(title, _)| lower.contains(&title.to_lowercase()));
+    (parse::is_marked(reply) || sections.count() >= LEAST) && !is_refusal(text)
 }
 
 /// Asks for a first summary, or for an update of `old`.

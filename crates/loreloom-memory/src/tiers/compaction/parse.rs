@@ -46,6 +46,11 @@ pub fn parse(reply: &str, rules: &Rules) -> String {
     BLANK_LINES.replace_all(&text, "\n\n").trim().to_owned()
 }
 
+/// Whether a reply has the markers of a summary.
+pub(super) fn is_marked(reply: &str) -> bool {
+    MARKED.iter().any(|marked| marked.is_match(reply))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 use super::{
     UpdateAnswer, is_fit,
     merge::{Newcomer, take_in},
-    parse, parse_update, prompt_for, update_prompt,
+    parse_update, prompt_for, update_prompt,
 };
 use crate::{
     ids::Ids,
@@ -11,6 +11,8 @@ use crate::{
     record::{CharacterMemory, Entity, Memory, Relationships, TimeScope},
     tiers::{
         Config, PassSource,
+        consolidation::Tier,
+        lines::read_lines,
         memories::{
             Numbered, assemble, confirm_and_decay, faded, link, revive, screened, split, supersede,
         },
@@ -58,10 +60,12 @@ pub fn run(input: &LongTermInput<'_>, script: &mut Script<'_>) -> Result<LongTer
     }
     let (mut active, mut retired) = split(&input.memory.memories);
     let shown: Vec<&Memory> = active.iter().collect();
-    let reply = script.ask(prompt_for(source, input.character, &shown))?.unwrap_or_default();
+    let question = prompt_for(source, input.character, &shown);
+    let read =
+        script.ask_for(question, rules.text, |reply| read_lines(reply, Tier::LongTerm, rules))?;
     let known: Vec<&Memory> = shown.into_iter().chain(faded(&retired, rules)).collect();
     let mut ids = input.ids.clone();
-    let candidates = screened(parse(reply, rules), &mut ids, is_fit);
+    let candidates = screened(read.unwrap_or_default(), &mut ids, is_fit);
     if candidates.is_empty() {
         return Ok(unchanged(input));
     }

@@ -6,6 +6,7 @@ use super::{break_prompt, cast_changed, is_break, parse_break, summary_prompt};
 use crate::{
     pass::{Need, Script},
     record::{Entity, Scene},
+    reply::prose,
     text::{head, tail},
     tiers::Config,
     window::lines,
@@ -50,10 +51,9 @@ pub fn run(input: &ScenesInput<'_>, script: &mut Script<'_>) -> Result<ScenesOut
         return Ok(stays());
     }
     let text = scene_text(input);
-    let summary = script.ask(summary_prompt(&text))?.unwrap_or_default().trim();
-    if summary.is_empty() {
-        return Ok(stays());
-    }
+    let rules = input.config.rules.text;
+    let summary = script.ask_for(summary_prompt(&text), rules, |reply| prose(reply, rules))?;
+    let Some(summary) = summary else { return Ok(stays()) };
     let recent = &input.history[input.history.len().saturating_sub(COMPARED)..];
     let texts = recent.iter().map(|scene| scene.summary.as_str());
     let vectors = script.vectors(texts.chain([summary]))?;

@@ -15,19 +15,19 @@ const SAID: [&str; 4] = ["chat", "type", "user", "char"];
 
 /// What our field states about the story, and the error in it. Each part counts alone.
 pub(super) fn stated(own: &Value) -> (StoryContext, Option<String>) {
-    let (mut told, mut complaint) = (StoryContext::default(), None);
-    for name in TOLD {
+    let (mut context, mut complaint) = (StoryContext::default(), None);
+    for name in OWN_FIELDS {
         let Some(value) = own.get(name).filter(|value| !value.is_null()) else { continue };
         match serde_json::from_value::<StoryContext>(json!({ name: value })) {
-            Ok(part) => told = part.after(&told),
+            Ok(part) => context = part.after(&context),
             Err(error) => complaint = Some(format!("`{OWN_FIELD}.{name}`: {error}")),
         }
     }
-    (told, complaint)
+    (context, complaint)
 }
 
 /// The parts of our field about the story.
-const TOLD: [&str; 8] =
+const OWN_FIELDS: [&str; 8] =
     ["group", "scene", "folders", "pins", "blocks", "greeting", "macros", "note"];
 
 /// What is wrong with our own field: what can be read of it counts all the same.
@@ -46,7 +46,7 @@ pub(super) fn complaint(own: &Value) -> Option<String> {
                 _ => None,
             };
         }
-        let known = TOLD.contains(&name.as_str());
+        let known = OWN_FIELDS.contains(&name.as_str());
         (!known).then(|| format!("`{OWN_FIELD}` has no field `{name}`"))
     })
 }

@@ -30,10 +30,10 @@ fn weave(path: &str, text: &str, lore: &[Injection]) -> (String, Vec<String>) {
     layout.fixed = body.fixed();
     let prompt = body.take_prompt();
     let plan = layout.plan(&prompt, lore);
-    let told =
+    let texts =
         plan.apply(prompt).messages.into_iter().map(|message| message.content.into()).collect();
     let woven = body.woven(&plan, &[]);
-    (String::from_utf8(woven.to_vec()).unwrap(), told)
+    (String::from_utf8(woven.to_vec()).unwrap(), texts)
 }
 
 const ODD: &str = "{ \"temperature\" : 1.50e0,\"messages\":[ {\"role\":\"system\",\"content\":\"card\"},\n\
@@ -43,10 +43,10 @@ const ODD: &str = "{ \"temperature\" : 1.50e0,\"messages\":[ {\"role\":\"system\
 fn every_byte_but_the_lore_is_left_alone() {
     let (body, _) = weave(CHAT, ODD, &[]);
     assert_eq!(body, ODD);
-    let (body, told) = weave(CHAT, ODD, &[lore(Place::AfterCharacter, "The bell is cracked.")]);
+    let (body, texts) = weave(CHAT, ODD, &[lore(Place::AfterCharacter, "The bell is cracked.")]);
     let new = r#"{"role":"system","content":"The bell is cracked."},{"role":"user","content":["#;
     assert_eq!(body, ODD.replace(r#"{"role":"user","content":["#, new));
-    assert_eq!(told, ["card", "The bell is cracked.", "look"]);
+    assert_eq!(texts, ["card", "The bell is cracked.", "look"]);
     let (body, _) = weave(CHAT, ODD, &[lore(Place::AtDepth(Depth(0)), "End.")]);
     assert_eq!(
         body,
@@ -113,9 +113,9 @@ fn our_headers_are_read_as_utf_8_and_what_they_cannot_say_is_told() {
 #[test]
 fn markers_are_filled_in_the_part_they_stand_in() {
     let text = r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url"},{"type":"text","text":"b {{outlet::x}} c","k":1.0}]}]}"#;
-    let (body, told) = weave(CHAT, text, &[lore(Place::Outlet("x".to_owned()), "LORE")]);
+    let (body, texts) = weave(CHAT, text, &[lore(Place::Outlet("x".to_owned()), "LORE")]);
     assert_eq!(body, text.replace("{{outlet::x}}", "LORE"));
-    assert_eq!(told, ["a\nb LORE c"]);
+    assert_eq!(texts, ["a\nb LORE c"]);
 }
 
 #[test]

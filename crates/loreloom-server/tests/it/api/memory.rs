@@ -8,9 +8,11 @@ use loreloom_core::{
 };
 use loreloom_memory::{model_profile::ModelProfile, service::ModelUse};
 use loreloom_ports::{JobAccount, JobBody, JobKind, JobQueue as _, NewJob};
+use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 
 use super::{Api, Setup};
+use crate::harness::memory_model;
 
 async fn remembering() -> Api {
     Api::with(Setup { memory: true, ..Setup::default() }).await
@@ -493,11 +495,17 @@ async fn a_model_is_asked_at_once_where_one_is_set() {
         at_once: 1,
         context: Tokens(8192),
     };
-    memory.models.assign(used, std::sync::Arc::new(loreloom_llm::offline::OfflineModel));
+    let script = Script::new().answering(|request| {
+        let asks_summary = request.last_text().contains("[SUMMARY]");
+        let summary = "[SUMMARY]\n1. Setting: the inn\n[/SUMMARY]";
+        Some(Reply::text(if asks_summary { summary } else { "They sit in the inn." }))
+    });
+    let model = ModelServer::start(script).unwrap();
+    memory.models.assign(used, std::sync::Arc::new(memory_model(&model, "m")));
     let away = api.call("POST", "/chats/inn/recap", json!({"if_away": true})).await.good();
     assert_eq!(away, json!({"recap": null, "away_hours": null}));
-    let told = api.call("POST", "/chats/inn/recap", json!({})).await.good();
-    assert!(!told["recap"].as_str().unwrap().is_empty());
+    let recap = api.call("POST", "/chats/inn/recap", json!({})).await.good();
+    assert_eq!(recap["recap"], "They sit in the inn.");
     let now = json!({"what": "summary", "character": "Mira"});
     let done = api.call("POST", "/chats/inn/memory/now", now).await.good();
     assert_eq!(api.get("/chats/inn/memory?tier=summary").await.good()["total"], 1);

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use loreloom_core::{
     dialects::vault::{NoteSource, SelectionRules},
     ids::TenantId,
+    report::Warning,
     rules::{Rules, VaultUse},
 };
 use loreloom_ports::DocumentStore as _;
@@ -46,6 +47,11 @@ impl VaultKeeper for Pretending {
         let vault = OpenVault { name, place, registered: true };
         self.open.lock().unwrap_or_else(PoisonError::into_inner).push(vault);
         Ok(())
+    }
+
+    async fn begin_turn(&self, _turn: u64, begin: &(dyn Fn() + Send + Sync)) -> Vec<Warning> {
+        begin();
+        Vec::new()
     }
 
     fn sources(&self) -> Vec<NoteSource> {

@@ -1,14 +1,11 @@
 //! A long story through the whole server: what was planted is there when it is needed, what
-//! is no longer so is gone, and nobody is told what is kept from them.
+//! is no longer so is gone, and nobody hears what is kept from them.
 
 mod narrator;
 mod plot;
 
-use std::time::Duration;
-
-use loreloom_core::ids::{ChatId, TenantId};
+use loreloom_core::ids::ChatId;
 use loreloom_memory::model_profile::ModelProfile;
-use loreloom_ports::{JobQueue as _, StoryStore as _};
 use loreloom_testkit::model_server::ModelServer;
 use serde_json::{Value, json};
 
@@ -65,20 +62,7 @@ impl Teller<'_> {
 
     /// Waits until the reply is stored and no job is left.
     async fn settle(&self) {
-        let (tenant, chat) = (TenantId::local(), ChatId::from(self.chat));
-        for _ in 0..2000 {
-            let store = &self.loreloom.store;
-            let told = match store.chat(&tenant, &chat).await.unwrap() {
-                Some(record) => store.path(&tenant, &chat, record.tip).await.unwrap().len(),
-                None => 0,
-            };
-            let jobs = store.jobs(&tenant, None, false).await.unwrap();
-            if told == self.story.len() && jobs.is_empty() {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        panic!("memory never came to rest");
+        self.loreloom.settled(&ChatId::from(self.chat), self.story.len()).await;
     }
 }
 

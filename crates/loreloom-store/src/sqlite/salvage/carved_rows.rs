@@ -95,7 +95,7 @@ impl CarvedRows {
             return Some(());
         }
         let number = row.get(1)?.int()?;
-        if row.len() == 12 && row[2].text().is_some() && digest(&row[4]).is_some() {
+        if row.len() == 13 && row[2].text().is_some() && digest(&row[4]).is_some() {
             self.chat(tenant, number).chat(&row[2..]);
             return Some(());
         }

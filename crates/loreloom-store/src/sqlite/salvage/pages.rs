@@ -7,8 +7,7 @@ use std::{fs::File, io::Read, path::Path};
 
 use rustc_hash::FxHashMap;
 
-/// The default page size of SQLite.
-const DEFAULT_SIZE: usize = 4096;
+use crate::sqlite::log::{DEFAULT_PAGE, LogReader, is_page_size, log_of, number};
 
 /// The first bytes of every database.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -28,9 +27,7 @@ impl PageReader {
     /// Reads a file and the log beside it.
     pub(super) fn read(path: &Path) -> std::io::Result<Self> {
         let file = bytes(path)?;
-        let mut log = path.as_os_str().to_owned();
-        log.push("-wal");
-        let log = bytes(Path::new(&log)).unwrap_or_default();
+        let log = bytes(&log_of(path)).unwrap_or_default();
         Ok(Self::of(file, &log))
     }
 
@@ -38,9 +35,9 @@ impl PageReader {
     pub(super) fn of(file: Vec<u8>, log: &[u8]) -> Self {
         let stated = number(&file, 16, 2).map(|size| if size == 1 { 65_536 } else { size });
         let logged = number(log, 8, 4);
-        let is_size = |size: &usize| size.is_power_of_two() && (512..=65_536).contains(size);
         let whole = file.starts_with(MAGIC);
-        let size = stated.filter(|_| whole).or(logged).filter(is_size).unwrap_or(DEFAULT_SIZE);
+        let size = stated.filter(|_| whole).or(logged).filter(|size| is_page_size(*size));
+        let size = size.unwrap_or(DEFAULT_PAGE);
         let mut pages = Self { file, size, ..Self::default() };
         pages.log(log);
         pages
@@ -64,39 +61,24 @@ impl PageReader {
         Some(page)
     }
 
-    /// Adds the frames of a log. The checksum of a frame continues that of the frame before, which
-    /// each frame states. So a damaged frame is skipped, and the checksums of later ones still hold.
+    /// Adds the frames of a log, also those behind a damaged one.
     fn log(&mut self, log: &[u8]) {
-        let Some(big) = number(log, 0, 4).and_then(|magic| match magic {
-            0x377F_0683 => Some(true),
-            0x377F_0682 => Some(false),
-            _ => None,
-        }) else {
-            return;
-        };
-        let Some(salt) = log.get(16..24) else { return };
-        let mut before = (word(log, 24, true), word(log, 28, true));
-        let mut broken = false;
+        let Ok(Some(mut reader)) = LogReader::begin(log, self.size) else { return };
+        let mut broken = !reader.is_sound;
         let mut since = FxHashMap::default();
-        for frame in log.get(32..).unwrap_or_default().chunks_exact(24 + self.size) {
-            let (head, page) = frame.split_at(24);
-            if head.get(8..16) != Some(salt) {
-                break;
-            }
-            let sum = checksum(checksum(before, &head[..8], big), page, big);
-            before = (word(head, 16, true), word(head, 20, true));
-            if sum != before {
+        let mut waiting = 0;
+        while let Ok(Some(frame)) = reader.next_frame() {
+            if !frame.is_whole || frame.content.len() != self.size {
                 broken = true;
                 continue;
             }
-            self.unseen += usize::from(broken);
-            since.insert(number(head, 0, 4).unwrap_or(0), page.to_vec());
-            // The last frame of a transaction has the size of the file after it.
-            if number(head, 4, 4) != Some(0) {
+            waiting += usize::from(broken);
+            since.insert(frame.page, frame.content.to_vec());
+            if frame.is_commit {
                 self.newer.extend(since.drain());
+                self.unseen += std::mem::take(&mut waiting);
             }
         }
-        self.unseen += usize::from(broken);
     }
 }
 
@@ -104,23 +86,4 @@ fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-/// The big-endian number of `width` bytes at `at`.
-pub(super) fn number(bytes: &[u8], at: usize, width: usize) -> Option<usize> {
-    let bytes = bytes.get(at..at.checked_add(width)?)?;
-    Some(bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte)))
-}
-
-fn word(bytes: &[u8], at: usize, big: bool) -> u32 {
-    let Some(Ok(word)) = bytes.get(at..at + 4).map(<[u8; 4]>::try_from) else { return 0 };
-    if big { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
-}
-
-fn checksum((mut first, mut second): (u32, u32), bytes: &[u8], big: bool) -> (u32, u32) {
-    for at in (0..bytes.len()).step_by(8) {
-        first = first.wrapping_add(word(bytes, at, big)).wrapping_add(second);
-        second = second.wrapping_add(word(bytes, at + 4, big)).wrapping_add(first);
-    }
-    (first, second)
 }

@@ -65,7 +65,7 @@ pub(super) fn rebuild(
         add_losses(&connection, &tenant, &salvage.lost[known..]).doing(DOING)?;
     }
     if carved.unseen > 0 {
-        let reason = format!("{} of its pages are behind a damaged one", carved.unseen);
+        let reason = format!("it is damaged; {} pages behind the damage are saved", carved.unseen);
         salvage.lost.push(DamageFinding {
             chat: None,
             what: "the write-ahead log".to_owned(),
@@ -227,7 +227,7 @@ impl<'a> SalvagedChat<'a> {
         let title = row.and_then(|row| row[1].text()).unwrap_or_default();
         let last = |at: usize, seen: Option<i64>| int(at).unwrap_or(0).max(seen.unwrap_or(0));
         connection.execute(
-            "INSERT INTO chats VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 0, 0, ?7, ?8, ?9)",
+            "INSERT INTO chats VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 0, 0, ?7, ?8, ?9, 0)",
             params![
                 self.tenant.as_str(),
                 self.number,

@@ -3,7 +3,8 @@
 //! Only a page itself is used: its kind, the offsets of its cells, and the chain of pages that
 //! continue a long cell. A cell that makes no sense is skipped.
 
-use super::pages::{PageReader, number};
+use super::pages::PageReader;
+use crate::sqlite::log::number;
 
 /// A value of a row.
 #[derive(Clone, Debug, PartialEq)]

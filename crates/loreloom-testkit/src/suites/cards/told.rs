@@ -164,7 +164,12 @@ fn stopped<'a>(stop: &Stop, title: &impl Fn(&loreloom_core::ids::EntryId) -> &'a
         | Stop::Excludes { .. }
         | Stop::Stripped { .. }
         | Stop::MaxEntries { .. }
-        | Stop::NotSelected
+        | Stop::NotSelected { .. }
+        | Stop::Unsure { .. }
+        | Stop::LowScore { .. }
+        | Stop::SearchLimit { .. }
+        | Stop::RecursionLimit { .. }
+        | Stop::NoMarker { .. }
         | Stop::Guide
         | Stop::FellBack { .. } => code.to_owned(),
     }
@@ -173,6 +178,8 @@ fn stopped<'a>(stop: &Stop, title: &impl Fn(&loreloom_core::ids::EntryId) -> &'a
 fn warning(warning: &Warning) -> String {
     match warning {
         Warning::AlreadyThere { source } => format!("already there: {source:?}"),
+        Warning::OldNotes { vault, .. } => format!("old notes: {vault}"),
+        Warning::NobodySpeaks { source } => format!("nobody speaks: {source:?}"),
         Warning::KeyTooSlow { key, .. } => format!("too slow: {key}"),
         Warning::KeyUnusable { key, .. } => format!("unusable: {key}"),
         Warning::KeyNotARegex { key, .. } => format!("not a pattern: {key}"),

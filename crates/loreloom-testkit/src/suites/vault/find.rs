@@ -2,7 +2,9 @@
 
 use loreloom_core::{
     bm25::words,
-    dialects::vault::{Matches, Pick, Vault, VaultCache, VaultState, VaultTurn, count_keys, find},
+    dialects::vault::{
+        Matches, Pick, SpeakerNames, Vault, VaultCache, VaultState, VaultTurn, count_keys, find,
+    },
     report::{Reason, Stop},
     turn::VaultContext,
 };
@@ -13,7 +15,7 @@ use super::input::{Rolls, all_notes, lines, note, notes, rules, text, titles};
 pub(super) fn scan_text(input: &Value) -> Value {
     let lines = lines(&input["chat"]);
     let depth = u32::try_from(input["depth"].as_i64().unwrap_or_default()).unwrap_or_default();
-    json!({ "scan": lines.text(depth, true), "ai": lines.with_roles(depth, true).join("\n") })
+    json!({ "scan": lines.text(depth, true), "ai": lines.with_roles(depth, true, SpeakerNames::default()).join("\n") })
 }
 
 pub(super) fn count(input: &Value) -> Value {

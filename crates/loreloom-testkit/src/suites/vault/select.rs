@@ -161,6 +161,7 @@ fn peer_name(kind: &IssueKind) -> Option<&'static str> {
         IssueKind::CircularRequires { .. }
         | IssueKind::NoKeys
         | IssueKind::UnknownRequired { .. }
+        | IssueKind::IdleRequires { .. }
         | IssueKind::UnknownExcluded { .. }
         | IssueKind::ExcludesItself
         | IssueKind::ExcludesConstant { .. }
@@ -180,6 +181,7 @@ fn peer_name(kind: &IssueKind) -> Option<&'static str> {
         | IssueKind::ReadEveryTurn { .. }
         | IssueKind::Stale { .. }
         | IssueKind::NotRead { .. }
+        | IssueKind::NoLore { .. }
         | IssueKind::NoKey { .. }
         | IssueKind::Unmet { .. }
         | IssueKind::SmallBudget { .. } => return None,

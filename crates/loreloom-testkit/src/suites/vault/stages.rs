@@ -2,8 +2,8 @@
 
 use loreloom_core::{
     dialects::vault::{
-        Divided, Fitted, Logged, Operator, Pick, Record, Seat, Vault, VaultGates, VaultRules,
-        VaultState, apply_marks, fit, hash_of,
+        Divided, Fitted, Logged, Operator, Pick, Record, Seat, Vault, VaultCache, VaultGates,
+        VaultRules, VaultState, VaultTools, apply_marks, fit, hash_of,
     },
     shorten::shorten,
     units::Depth,
@@ -12,8 +12,8 @@ use loreloom_formats::vault::{position_of, role_of};
 use serde_json::{Map, Value, json};
 
 use super::input::{
-    Estimates, fields, marks, notes, picks, position_number, role_number, rules, text, texts,
-    titles,
+    Estimates, Rolls, fields, marks, notes, picks, position_number, role_number, rules, text,
+    texts, titles,
 };
 
 struct Stage {
@@ -162,7 +162,9 @@ pub(super) fn strip(input: &Value) -> Value {
 pub(super) fn format(input: &Value) -> Value {
     let stage = Stage::of(input);
     let counter = Estimates::of(&input["entries"]);
-    let fitted = fit(&stage.vault, &stage.picks, &rules(input), &counter);
+    let (mut dice, mut cache) = (Rolls::of(input), VaultCache::default());
+    let mut tools = VaultTools::plain(&counter, &mut dice, &mut cache);
+    let fitted = fit(&stage.vault, &stage.picks, &rules(input), &mut tools);
     let accepted: Vec<Value> = fitted
         .notes
         .iter()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use loreloom_core::{
     dialects::vault::{
         FittedNote, Note, Stopped, Vault, VaultCache, VaultReport, VaultRules, VaultState,
-        VaultTurn, find,
+        VaultTools, VaultTurn, find,
     },
     ids::EntryId,
     turn::VaultContext,
@@ -91,8 +91,9 @@ pub(super) fn pipeline(input: &Value) -> Value {
             ..VaultTurn::new(&vault, &rules, &state, &lines, &context)
         };
         let matches = find(turn, &mut dice, &mut cache);
-        let picks = matches.picks.clone();
-        let report = turn.decide(matches, picks, (&Quarters, &mut cache));
+        let picks = (matches.picks.clone(), Vec::new());
+        let mut tools = VaultTools::plain(&Quarters, &mut dice, &mut cache);
+        let report = turn.decide(matches, picks, &mut tools);
         generations.push(told(&vault, &report, &rules));
         state = report.state;
     }

@@ -10,8 +10,8 @@ use std::{
 use serde_json::{Value, json};
 
 /// The model. Its thread ends with the process.
-pub(super) struct GatedModel {
-    pub(super) address: SocketAddr,
+pub(crate) struct GatedModel {
+    pub(crate) address: SocketAddr,
     gate: Arc<Gate>,
 }
 
@@ -22,38 +22,37 @@ struct Gate {
 }
 
 impl GatedModel {
-    pub(super) fn start() -> io::Result<Self> {
+    /// A model that makes its replies from the text of requests.
+    pub(crate) fn start(
+        reply: impl Fn(&str) -> String + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let (address, gate) = (listener.local_addr()?, Arc::new(Gate::default()));
-        let shared = Arc::clone(&gate);
+        let (shared, reply) = (Arc::clone(&gate), Arc::new(reply));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let gate = Arc::clone(&shared);
+                let (gate, reply) = (Arc::clone(&shared), Arc::clone(&reply));
                 // A server that hangs up ends only its own request.
-                thread::spawn(move || drop(answer(stream, &gate)));
+                thread::spawn(move || drop(answer(stream, &gate, reply.as_ref())));
             }
         });
         Ok(Self { address, gate })
     }
 
     /// Lets streams go on, or stop after their first word.
-    pub(super) fn set_open(&self, is_open: bool) {
+    pub(crate) fn set_open(&self, is_open: bool) {
         *self.gate.is_open.lock().unwrap_or_else(PoisonError::into_inner) = is_open;
         self.gate.changed.notify_all();
     }
 }
 
-/// The reply to a question, which is its last marked word.
-pub(super) fn reply_to(question: &str) -> String {
-    format!("Heard {question}.")
-}
-
-fn answer(mut stream: TcpStream, gate: &Gate) -> io::Result<()> {
+fn answer(
+    mut stream: TcpStream,
+    gate: &Gate,
+    reply: &(impl Fn(&str) -> String + ?Sized),
+) -> io::Result<()> {
     let request = read_request(&mut stream)?;
-    let question = request.rsplit("question-").next().unwrap_or_default();
-    let number: String =
-        question.chars().take_while(|letter| letter.is_ascii_digit() || *letter == '-').collect();
-    let reply = reply_to(&format!("question-{number}"));
+    let reply = reply(&request);
     if request.starts_with("POST /api/chat") {
         let line = |text: &str, done: bool| {
             let message = json!({ "role": "assistant", "content": text });

@@ -7,15 +7,17 @@ use std::{
     time::Duration,
 };
 
+use serde_json::{Value, json};
+
 /// An answer, as it came over the wire.
-pub(super) struct WireAnswer {
-    pub(super) status: u16,
-    pub(super) text: String,
+pub(crate) struct WireAnswer {
+    pub(crate) status: u16,
+    pub(crate) text: String,
 }
 
 impl WireAnswer {
     /// Whether the front end saw the end of the reply.
-    pub(super) fn is_whole(&self, form: Form) -> bool {
+    pub(crate) fn is_whole(&self, form: Form) -> bool {
         let end = match form {
             Form::Events => "data: [DONE]",
             Form::Document => "\"finish_reason\":\"stop\"",
@@ -24,20 +26,30 @@ impl WireAnswer {
         self.status == 200 && self.text.contains(end) && !self.text.contains("\"error\"")
     }
 
+    /// The text of a reply that came as events.
+    pub(crate) fn reply(&self) -> String {
+        let events = self.text.lines().filter_map(|line| line.strip_prefix("data: "));
+        let events = events.filter_map(|event| serde_json::from_str::<Value>(event).ok());
+        let words = events.filter_map(|event| {
+            event.pointer("/choices/0/delta/content").and_then(Value::as_str).map(str::to_owned)
+        });
+        words.collect()
+    }
+
     /// Whether it says that its own turn is not stored, or not yet.
-    pub(super) fn warns(&self) -> bool {
+    pub(crate) fn warns(&self) -> bool {
         self.text.contains("this turn is not stored")
     }
 
     /// Whether it says that its turn will not be stored.
-    pub(super) fn gives_up(&self) -> bool {
+    pub(crate) fn gives_up(&self) -> bool {
         self.warns() && !self.text.contains("this turn is not stored yet")
     }
 }
 
 /// How a reply is asked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// As server-sent events.
     Events,
     /// As one document.
@@ -46,24 +58,29 @@ pub(super) enum Form {
     Lines,
 }
 
+/// A request for a reply.
+pub(crate) struct Ask<'ask> {
+    pub(crate) form: Form,
+    /// The chat, if the front end names it.
+    pub(crate) chat: Option<&'ask str>,
+    pub(crate) messages: &'ask Value,
+}
+
 /// Asks for a reply. Sends a word when the first event of a stream has come.
-pub(super) fn ask(
+pub(crate) fn ask(
     server: SocketAddr,
-    form: Form,
-    (chat, question): &(String, String),
+    asked: &Ask<'_>,
     begun: &Sender<()>,
 ) -> io::Result<WireAnswer> {
-    let (path, stream) = match form {
+    let (path, stream) = match asked.form {
         Form::Events => ("/v1/chat/completions", true),
         Form::Document => ("/v1/chat/completions", false),
         Form::Lines => ("/api/chat", true),
     };
-    let body = serde_json::json!({
-        "model": "m", "stream": stream, "messages": [{ "role": "user", "content": question }],
-    });
-    let body = body.to_string();
+    let body = json!({ "model": "m", "stream": stream, "messages": asked.messages }).to_string();
+    let chat = asked.chat.map(|chat| format!("x-loreloom-chat: {chat}\r\n")).unwrap_or_default();
     let head = format!(
-        "POST {path} HTTP/1.1\r\nhost: {server}\r\nx-loreloom-chat: {chat}\r\n\
+        "POST {path} HTTP/1.1\r\nhost: {server}\r\n{chat}\
          content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
         body.len()
     );
@@ -76,7 +93,7 @@ pub(super) fn ask(
 }
 
 /// Reads a path.
-pub(super) fn get(server: SocketAddr, path: &str) -> io::Result<WireAnswer> {
+pub(crate) fn get(server: SocketAddr, path: &str) -> io::Result<WireAnswer> {
     let head = format!("GET {path} HTTP/1.1\r\nhost: {server}\r\nconnection: close\r\n\r\n");
     send(server, &head, |_| ())
 }
