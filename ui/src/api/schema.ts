@@ -659,11 +659,11 @@ export interface components {
          */
         DepthFrom: "newest" | "oldest";
         /**
-         * @description The rules a book runs by: those of the program it was written for, unless somebody
-         *     chooses others.
+         * @description The rules a book runs by: those of the program it was written for, unless somebody chooses
+         *     others.
          * @enum {string}
          */
-        Dialect: "WorldInfo" | "Cards" | "CardV3" | "Seed002" | "Unorouter" | "Risu" | "Kobold" | "AiDungeon" | "Agnai" | "Janitor" | "Chub" | "Backyard";
+        Dialect: "world-info" | "cards" | "card-v3" | "seed-002" | "unorouter" | "risu" | "kobold" | "ai-dungeon" | "agnai" | "janitor" | "chub" | "backyard";
         /** @description Routes and features as they work now. */
         EffectiveRoutes: {
             /** @description The features that ask a model. */
