@@ -19,6 +19,9 @@ use crate::{
 /// `loreItems` of a character.
 pub(crate) struct LoreItems;
 
+/// Texts of a character that say nothing about it.
+const ABOUT_FILE: [&str; 6] = ["id", "name", "displayName", "createdAt", "updatedAt", "$schema"];
+
 /// Placeholders of the program and ours. The forms with `#` start a line of dialogue.
 const PLACEHOLDERS: [(&str, &str); 4] = [
     ("#{user}:", "{{user}}:"),
@@ -39,6 +42,12 @@ impl Schema for LoreItems {
             book.name = name;
         }
         book.extensions = fields.others(&["loreItems"]);
+        for (name, value) in &book.extensions {
+            let says = value.as_str().is_some_and(|text| !text.trim().is_empty());
+            if says && !ABOUT_FILE.contains(&name.as_str()) {
+                notes.info(name, "belongs to the character, not to its book: kept, not used");
+            }
+        }
     }
 
     /// The name belongs to the character, so it is not changed; neither is anything else that the
@@ -112,6 +121,16 @@ pub(crate) fn from_macros(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_book_does_not_take_of_a_character_is_said() {
+        let file = br#"{"displayName":"Orla","persona":"Kind.","isNSFW":false,
+            "loreItems":[{"key":"a","value":"b"}]}"#;
+        let imported = crate::import(file, &crate::ImportOptions::new("b")).unwrap();
+        let notes: Vec<String> = imported.notes.iter().map(ToString::to_string).collect();
+        let expected = "`persona`: belongs to the character, not to its book: kept, not used";
+        assert_eq!(notes, [expected]);
+    }
 
     #[test]
     fn placeholders_become_macros() {

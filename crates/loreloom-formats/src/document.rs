@@ -278,6 +278,10 @@ fn first_character(
         let text = format!("only the first of {} was read", characters.len());
         notes.warn("characters", text);
     }
+    let scenarios = parsed.root.get("scenarios").map_or(&[][..], Node::items);
+    for scenario in scenarios.iter().filter_map(Node::as_str) {
+        notes.info(scenario, "greeting and chat are not part of a book: not read");
+    }
     let first = characters.iter().find_map(Node::as_str);
     first.map(str::to_owned).ok_or_else(|| FormatError::Unknown {
         looked_for: "`characters` in `manifest.json`",

@@ -134,6 +134,14 @@ export interface components {
             /** @enum {string} */
             to: "character";
         } | {
+            /**
+             * @description The book of this character's card: active when the character speaks, and while nobody is
+             *     known to speak.
+             */
+            name: string;
+            /** @enum {string} */
+            to: "card";
+        } | {
             /** @description Active when the user plays this persona. */
             name: string;
             /** @enum {string} */
@@ -153,7 +161,7 @@ export interface components {
         BookId: string;
         /** @description What to change about a book. What is not given stays. */
         BookPatch: {
-            /** @description Whom it follows. */
+            /** @description What it is attached to. */
             bindings?: components["schemas"]["Binding"][] | null;
             /** @description What it says about itself. */
             description?: string | null;
@@ -172,6 +180,23 @@ export interface components {
              * @description Its own budget.
              */
             token_budget?: number | null;
+        };
+        /** @description What a book runs by, in words. */
+        BookRules: {
+            /** @description What its entries may use. */
+            budget: string;
+            /** @description How far back keys are looked for. */
+            depth: string;
+            /** @description The dialect. */
+            dialect: components["schemas"]["Dialect"];
+            /** @description What a key matches. */
+            matching: string;
+            /** @description Where its entries go. */
+            place: string;
+            /** @description Whether the texts of entries activate others. */
+            recursion: string;
+            /** @description The program or document whose rules these are. */
+            title: string;
         };
         /**
          * @description Whose books a turn is decided with.
@@ -201,7 +226,7 @@ export interface components {
             bindings: components["schemas"]["Binding"][];
             /** @description What it says about itself. */
             description: string;
-            /** @description How it is read. */
+            /** @description The rules it runs by. */
             dialect: components["schemas"]["Dialect"];
             /** @description How many entries it has. */
             entries: number;
@@ -220,6 +245,8 @@ export interface components {
              * @description The revision that last changed it; none for books named at start.
              */
             revision?: number | null;
+            /** @description The same in words. */
+            rules: components["schemas"]["BookRules"];
             /**
              * Format: int32
              * @description How many messages its entries scan, if the book sets it.
@@ -632,10 +659,11 @@ export interface components {
          */
         DepthFrom: "newest" | "oldest";
         /**
-         * @description The rules a book is read by.
+         * @description The rules a book runs by: those of the program it was written for, unless somebody chooses
+         *     others.
          * @enum {string}
          */
-        Dialect: "world_info" | "cards";
+        Dialect: "world-info" | "cards" | "card-v3" | "seed-002" | "unorouter" | "risu" | "kobold" | "ai-dungeon" | "agnai" | "janitor" | "chub" | "backyard";
         /** @description Routes and features as they work now. */
         EffectiveRoutes: {
             /** @description The features that ask a model. */
@@ -2034,13 +2062,13 @@ export interface components {
             /** @description The program. */
             program: string;
         };
-        /** @description Whom a new book follows, and how it is read. */
+        /** @description A new book. */
         NewBook: {
-            /** @description Whom it follows; everybody without it. */
+            /** @description What it is attached to; to every chat without it. */
             bindings?: components["schemas"]["Binding"][] | null;
             /** @description What it says about itself. */
             description?: string;
-            /** @description How it is read; as World Info without it. */
+            /** @description The rules it runs by; World Info's without it. */
             dialect?: components["schemas"]["Dialect"];
             /** @description Its id: letters, digits, `-`, `_` and `.`. */
             id: string;
@@ -4318,9 +4346,11 @@ export interface components {
         };
         /** @description What became of a file. */
         Uploaded: {
+            /** @description What the book is attached to. */
+            bindings: components["schemas"]["Binding"][];
             /** @description Whether it is a character's card. */
             card: boolean;
-            /** @description How the book is read. */
+            /** @description The rules the book runs by. */
             dialect: components["schemas"]["Dialect"];
             /** @description How many entries it has. */
             entries: number;
@@ -4336,6 +4366,8 @@ export interface components {
              * @description The revision of the documents after it.
              */
             revision: number;
+            /** @description The same in words. */
+            rules: components["schemas"]["BookRules"];
             /** @description Takes the import back; none for a dry run. */
             undo?: string | null;
         };
@@ -4396,6 +4428,8 @@ export interface components {
             entry: components["schemas"]["EntryId"];
             /** @description The decision. */
             outcome: components["schemas"]["Outcome"];
+            /** @description Whether its book takes part only because nobody is known to speak. */
+            speaker_unknown?: boolean;
             stands?: components["schemas"]["Standing"] | null;
             /** @description What people call it. */
             title: string;
@@ -4623,7 +4657,7 @@ export interface components {
                 bindings: components["schemas"]["Binding"][];
                 /** @description What it says about itself. */
                 description: string;
-                /** @description How it is read. */
+                /** @description The rules it runs by. */
                 dialect: components["schemas"]["Dialect"];
                 /** @description How many entries it has. */
                 entries: number;
@@ -4642,6 +4676,8 @@ export interface components {
                  * @description The revision that last changed it; none for books named at start.
                  */
                 revision?: number | null;
+                /** @description The same in words. */
+                rules: components["schemas"]["BookRules"];
                 /**
                  * Format: int32
                  * @description How many messages its entries scan, if the book sets it.

@@ -1302,6 +1302,7 @@ export const de: Record<Key, string> = {
   'lint.code.no_keys': 'Ohne Schlüssel, also holt ihn nichts herein',
   'lint.code.empty_content': 'Ohne Text',
   'lint.code.same_entry': 'Ein anderer Eintrag sagt dasselbe',
+  'why.speakerUnknown': 'das Buch der Figur gilt, solange kein Sprecher bekannt ist',
   'lint.code.same_text': 'Ein anderes Buch hat denselben Text',
   'lint.code.unknown_required': 'Verlangt eine Notiz, die es nicht gibt',
   'lint.code.idle_requires': 'Verlangt eine Notiz, die es nicht gibt, ist aber immer dabei',

@@ -1285,6 +1285,7 @@ export const en = {
   'lint.code.no_keys': 'It has no keys, so nothing brings it in',
   'lint.code.empty_content': 'It has no text',
   'lint.code.same_entry': 'Another entry says the same',
+  'why.speakerUnknown': 'its character’s book takes part while nobody is known to speak',
   'lint.code.same_text': 'Another book has the same text',
   'lint.code.unknown_required': 'It requires a note that does not exist',
   'lint.code.idle_requires': 'It requires a note that does not exist, but is always in',

@@ -159,6 +159,7 @@ export function stopWords(stop: Stop, titles: Titles): string {
 interface Decided {
   outcome: Outcome;
   stands?: Standing | null;
+  speaker_unknown?: boolean;
 }
 
 /** Where the prompt cache keeps a text. */
@@ -173,8 +174,9 @@ export function standsWords({ outcome }: Decided, stands: Standing): string {
 
 export function verdictWords(decided: Decided, titles: Titles): string {
   const { outcome, stands } = decided;
-  const words =
+  const own =
     outcome.verdict === 'activated' ? reasonWords(outcome, titles) : stopWords(outcome, titles);
+  const words = decided.speaker_unknown ? `${own}; ${t('why.speakerUnknown')}` : own;
   return stands ? `${words}; ${standsWords(decided, stands)}` : words;
 }
 

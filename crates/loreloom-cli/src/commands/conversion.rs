@@ -214,6 +214,9 @@ fn proof(imported: &Imported, target: Target, made: &Made) -> Option<RoundTripPr
     }
 }
 
+/// How many lost fields are listed.
+const SHOWN: usize = 20;
+
 /// Says what the way back shows, and that nothing is lost if it shows that.
 pub(super) fn print_proof(
     out: &mut dyn Write,
@@ -232,24 +235,20 @@ pub(super) fn print_proof(
     if let Some(why) = &proof.untried {
         writeln!(out, "  the way back could not be tried: {why}")?;
     }
-    let list = |out: &mut dyn Write, title: &str, lines: Vec<String>| -> anyhow::Result<()> {
-        const SHOWN: usize = 20;
-        if lines.is_empty() {
-            return Ok(());
-        }
-        writeln!(out, "  {title}:")?;
-        for line in lines.iter().take(SHOWN) {
-            writeln!(out, "    {line}")?;
-        }
-        if lines.len() > SHOWN {
-            writeln!(out, "    and {} more; `--json` has all", lines.len() - SHOWN)?;
-        }
-        Ok(())
-    };
-    let lost = proof.lost.iter();
-    let lost = lost.map(|one| format!("{} = {}", one.field, shortened(&one.value.to_string())));
-    list(out, "not there again after the way back", lost.collect())?;
-    list(out, "new after the way back", proof.gained.clone())
+    if !proof.lost.is_empty() {
+        writeln!(out, "  not there again after the way back:")?;
+    }
+    for one in proof.lost.iter().take(SHOWN) {
+        writeln!(out, "    {} = {}", one.field, shortened(&one.value.to_string()))?;
+    }
+    if proof.lost.len() > SHOWN {
+        writeln!(out, "    and {} more; `--json` has all", proof.lost.len() - SHOWN)?;
+    }
+    if let Some(first) = proof.gained.first() {
+        let new = counted(proof.gained.len() as u64, "field", "fields");
+        writeln!(out, "  new after the way back: {new}, such as `{first}`")?;
+    }
+    Ok(())
 }
 
 /// A book in another format, and what that has no place for.

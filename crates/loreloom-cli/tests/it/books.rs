@@ -31,7 +31,10 @@ fn inspect_says_what_a_file_is() {
     let home = home();
     assert_eq!(
         printed(home.path(), &["inspect", "book.json"]),
-        "book.json: sillytavern\n  book       book\n  \
+        "book.json: sillytavern\n  book       book\n  dialect    world-info\n  \
+         rules      SillyTavern's World Info: the newest 2 messages; whole words, without case; \
+         recursion until nothing new is found; 25 % of the context, for all World Info together\n  \
+         place      where each entry says\n  \
          entries    2 (0 constant, 1 switched off, 1 regex keys)\n"
     );
     let value: Value =

@@ -43,14 +43,14 @@ impl Asks<'_> {
 
 /// How markers change a prompt.
 #[derive(Default)]
-pub(super) struct Filled<'a> {
+pub(super) struct FilledMarkers<'a> {
     pub(super) edits: Vec<PromptEdit>,
     pub(super) insertions: Vec<Insertion>,
     /// The injections that no marker asks for.
     pub(super) rest: Vec<&'a Injection>,
 }
 
-impl<'a> Filled<'a> {
+impl<'a> FilledMarkers<'a> {
     /// Fills all markers. `parts` says whether messages may be parted.
     pub(super) fn of(
         prompt: &[PromptMessage],
@@ -200,7 +200,7 @@ mod tests {
         ] {
             let message = PromptMessage { role: Role::System, name: None, content: text.into() };
             let prompt = vec![message];
-            let filled = Filled::of(&prompt, &wanted, true);
+            let filled = FilledMarkers::of(&prompt, &wanted, true);
             assert!(filled.rest.is_empty(), "{text}");
             let plan = super::super::Plan::new(filled.edits, filled.insertions, Vec::new());
             let assembled = plan.apply(prompt);

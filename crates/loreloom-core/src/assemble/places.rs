@@ -13,7 +13,7 @@ mod present;
 use self::{point::Point, present::Present};
 use super::{
     Insertion, Joined, Layout, MarkKind, Plan, PromptEdit, PromptForm, PromptMark,
-    inside::by_depth, markers::Filled,
+    inside::by_depth, markers::FilledMarkers,
 };
 use crate::{
     chat::Role,
@@ -33,7 +33,8 @@ impl Layout {
             injections.iter().partition(|one| self.is_present(&present, &one.text));
         let already = here.into_iter().map(|one| one.source.clone()).collect();
         let may_part = self.form == PromptForm::Messages;
-        let Filled { mut edits, mut insertions, rest } = Filled::of(prompt, &wanted, may_part);
+        let FilledMarkers { mut edits, mut insertions, rest } =
+            FilledMarkers::of(prompt, &wanted, may_part);
         let finder = Finder { layout: self, texts: &texts };
         for (point, role, joined) in finder.placed(&rest) {
             match point {

@@ -7,68 +7,100 @@ use serde::{Deserialize, Serialize};
 use super::keys::{CompiledKey, Probe};
 use crate::dialects::cards::{CardMode, CardRules, resolve_key};
 
-macro_rules! dialects {
-    ($(#[doc = $doc:literal] $dialect:ident = $name:literal, $title:literal $(, $mode:ident)?;)+) => {
-        /// The rules a book runs by: those of the program it was written for, unless somebody
-        /// chooses others.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-        pub enum Dialect {
-            $(#[doc = $doc] #[serde(rename = $name)] $dialect,)+
-        }
-
-        impl Dialect {
-            /// All dialects.
-            pub const ALL: &[Self] = &[$(Self::$dialect),+];
-
-            /// Its name in settings, files and the API.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$dialect => $name),+ }
-            }
-
-            /// The program or document whose rules these are.
-            pub fn title(self) -> &'static str {
-                match self { $(Self::$dialect => $title),+ }
-            }
-
-            /// The named rules; `None` where the settings say them.
-            fn mode(self) -> Option<CardMode> {
-                match self { $(Self::$dialect => [$(CardMode::$mode)?].first().copied()),+ }
-            }
-        }
-    };
+/// The rules a book runs by: those of the program it was written for, unless somebody chooses
+/// others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Dialect {
+    /// SillyTavern's World Info, by the settings `world_info`.
+    #[default]
+    WorldInfo,
+    /// Books of character cards with decorators, by the settings `cards`.
+    Cards,
+    /// Character Card V3 as written.
+    CardV3,
+    /// The written rules of the second lore engine.
+    #[serde(rename = "seed-002")]
+    Seed002,
+    /// The second lore engine as its source behaves.
+    Unorouter,
+    /// `RisuAI`.
+    Risu,
+    /// `KoboldAI` Lite.
+    Kobold,
+    /// `AI Dungeon`.
+    AiDungeon,
+    /// `AgnAI`.
+    Agnai,
+    /// `JanitorAI`.
+    Janitor,
+    /// Chub.
+    Chub,
+    /// Backyard AI.
+    Backyard,
 }
 
-dialects! {
-    #[doc = "SillyTavern's World Info, by the settings `world_info`."]
-    WorldInfo = "world-info", "SillyTavern's World Info";
-    #[doc = "Books of character cards with decorators, by the settings `cards`."]
-    Cards = "cards", "card books";
-    #[doc = "Character Card V3 as written."]
-    CardV3 = "card-v3", "Character Card V3", CardV3;
-    #[doc = "The written rules of the second lore engine."]
-    Seed002 = "seed-002", "the written rules of lorebooks", Seed002;
-    #[doc = "The second lore engine as its source behaves."]
-    Unorouter = "unorouter", "unorouter", Unorouter;
-    #[doc = "`RisuAI`."]
-    Risu = "risu", "RisuAI", Risu;
-    #[doc = "`KoboldAI` Lite."]
-    Kobold = "kobold", "KoboldAI Lite", Kobold;
-    #[doc = "`AI Dungeon`."]
-    AiDungeon = "ai-dungeon", "AI Dungeon", AiDungeon;
-    #[doc = "`AgnAI`."]
-    Agnai = "agnai", "AgnAI", Agnai;
-    #[doc = "`JanitorAI`."]
-    Janitor = "janitor", "JanitorAI", Janitor;
-    #[doc = "Chub."]
-    Chub = "chub", "Chub", Chub;
-    #[doc = "Backyard AI."]
-    Backyard = "backyard", "Backyard AI", Backyard;
-}
+impl Dialect {
+    /// All dialects.
+    pub const ALL: &[Self] = &[
+        Self::WorldInfo,
+        Self::Cards,
+        Self::CardV3,
+        Self::Seed002,
+        Self::Unorouter,
+        Self::Risu,
+        Self::Kobold,
+        Self::AiDungeon,
+        Self::Agnai,
+        Self::Janitor,
+        Self::Chub,
+        Self::Backyard,
+    ];
 
-impl Default for Dialect {
-    fn default() -> Self {
-        Self::WorldInfo
+    /// Its name in settings, files and the API, and the program or document whose rules these are.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::WorldInfo => ("world-info", "SillyTavern's World Info"),
+            Self::Cards => ("cards", "card books"),
+            Self::CardV3 => ("card-v3", "Character Card V3"),
+            Self::Seed002 => ("seed-002", "the written rules of lorebooks"),
+            Self::Unorouter => ("unorouter", "unorouter"),
+            Self::Risu => ("risu", "RisuAI"),
+            Self::Kobold => ("kobold", "KoboldAI Lite"),
+            Self::AiDungeon => ("ai-dungeon", "AI Dungeon"),
+            Self::Agnai => ("agnai", "AgnAI"),
+            Self::Janitor => ("janitor", "JanitorAI"),
+            Self::Chub => ("chub", "Chub"),
+            Self::Backyard => ("backyard", "Backyard AI"),
+        }
+    }
+
+    /// Its name in settings, files and the API.
+    pub fn as_str(self) -> &'static str {
+        self.names().0
+    }
+
+    /// The program or document whose rules these are.
+    pub fn title(self) -> &'static str {
+        self.names().1
+    }
+
+    /// The named rules; `None` where the settings say them.
+    fn mode(self) -> Option<CardMode> {
+        Some(match self {
+            Self::WorldInfo | Self::Cards => return None,
+            Self::CardV3 => CardMode::CardV3,
+            Self::Seed002 => CardMode::Seed002,
+            Self::Unorouter => CardMode::Unorouter,
+            Self::Risu => CardMode::Risu,
+            Self::Kobold => CardMode::Kobold,
+            Self::AiDungeon => CardMode::AiDungeon,
+            Self::Agnai => CardMode::Agnai,
+            Self::Janitor => CardMode::Janitor,
+            Self::Chub => CardMode::Chub,
+            Self::Backyard => CardMode::Backyard,
+        })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{
     dialects::cards::Problem,
     hygiene::{HazardCount, Hygiene},
     ids::EntryId,
+    library::Dialect,
     place::{Place, Provenance},
     turn::StillHolds,
 };
@@ -279,7 +280,14 @@ pub fn pool(pool: &str) -> String {
         "memory" => "memory".to_owned(),
         "cards" => "card books".to_owned(),
         "cards_semantic" => "card books, by meaning".to_owned(),
-        other => other.to_owned(),
+        other => {
+            let (name, semantic) = match other.strip_suffix("_semantic") {
+                Some(name) => (name, ", by meaning"),
+                None => (other, ""),
+            };
+            let title = Dialect::from_name(name).map_or(name, |dialect| dialect.title());
+            format!("{title}{semantic}")
+        }
     }
 }
 

@@ -105,7 +105,7 @@ fn the_lorebook_stands_where_the_template_has_it_each_entry_a_message_in_its_ord
     let strict = woven(&[(System, "card"), (User, "1")], &all[..2], true);
     assert_eq!(strict, ["LORE 1\n\nLORE 2\n\ncard", "1"]);
     let marked = [(System, "main {{loreloom::lorebook}}"), (System, "card"), (User, "1")];
-    assert_eq!(woven(&marked, &all[..2], false), ["main LORE 1\nLORE 2", "card", "1"]);
+    assert_eq!(woven(&marked, &all[..2], false), ["main", "LORE 1", "LORE 2", "card", "1"]);
 }
 
 #[test]
