@@ -50,7 +50,9 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let filter = tracing_subscriber::EnvFilter::try_from_env("LORELOOM_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    // A log on a full disk must not stop a turn: complaining about it on `stderr` would panic.
+    let log = tracing_subscriber::fmt().log_internal_errors(false);
+    log.with_env_filter(filter).with_writer(io::stderr).init();
     let mut out = io::stdout().lock();
     let failure = arguments.command.failure();
     let done = limits::set(&arguments.limit).and_then(|()| arguments.command.run(&mut out));
