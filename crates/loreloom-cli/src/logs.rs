@@ -31,7 +31,11 @@ static JSON: AtomicBool = AtomicBool::new(false);
 pub(crate) fn begin() {
     let filter = EnvFilter::try_from_env("LORELOOM_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
     let has_colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let for_people = tracing_subscriber::fmt::layer().with_ansi(has_colours).with_writer(writer);
+    // A log on a full disk must not stop a turn: complaining about it on `stderr` would panic.
+    let for_people = tracing_subscriber::fmt::layer()
+        .with_ansi(has_colours)
+        .with_writer(writer)
+        .log_internal_errors(false);
     tracing_subscriber::registry().with(filter).with(for_people).with(JsonLines).init();
 }
 

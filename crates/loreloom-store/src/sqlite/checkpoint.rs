@@ -100,6 +100,6 @@ fn run(connection: &Connection, commits: &AtomicU32, woken: &Receiver<()>) {
 
 fn checkpoint(connection: &Connection) -> Result<(), StoreError> {
     connection
-        .pragma_query(None, "wal_checkpoint(PASSIVE)", |_| Ok(()))
+        .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
         .doing("moving the log into the database")
 }

@@ -1,5 +1,7 @@
 //! What only SQLite has: files, and several processes on one file.
 
+use std::time::{Duration, Instant};
+
 use loreloom_core::{ids::TenantId, units::Timestamp};
 use loreloom_ports::StoryStore;
 use loreloom_store::SqliteStore;
@@ -79,6 +81,22 @@ fn the_file_has_a_write_ahead_log() {
     let other = Connection::open(&file).unwrap();
     let mode = other.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
     assert_eq!(mode.as_deref(), Ok("wal"));
+}
+
+#[tokio::test]
+async fn the_log_is_moved_into_the_database_once_writing_pauses() {
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("stories.sqlite");
+    let store = SqliteStore::open(&file).unwrap();
+    let size = || file.metadata().unwrap().len();
+    let before = size();
+    store.open_chat(&TenantId::local(), &"harbour".into(), "Harbour", Timestamp(1)).await.unwrap();
+    let began = Instant::now();
+    while size() == before {
+        assert!(began.elapsed() < Duration::from_secs(20), "it still has {before} bytes");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    drop(store);
 }
 
 #[test]

@@ -83,7 +83,9 @@ pub async fn run(
     let folder = tempfile::tempdir()?;
     let replies = AtomicU64::new(1);
     let model = GatedModel::start(move |_request| {
-        format!("Reply {} is given.", replies.fetch_add(1, Ordering::Relaxed))
+        // A run with other servers on the same database has other replies.
+        let number = replies.fetch_add(1, Ordering::Relaxed);
+        format!("Reply {number} of {servers} servers is given.")
     })?;
     let file = folder.path().join("stories.sqlite");
     let store = cluster.map_or_else(|| file.display().to_string(), Cluster::url);

@@ -20,13 +20,14 @@ struct Teller<'fleet, 'setup> {
 
 /// Tells one story. Every second one begins like the one before, with the same card.
 pub(super) fn tell(fleet: &mut Fleet<'_>, number: u64) -> Result<ToldStory, Failure> {
-    let ferry = number / 2;
+    let (ferry, servers) = (number / 2, fleet.servers.len());
+    // A run with other servers on the same database tells other stories.
+    let ferry = format!("{ferry} of {servers}");
     let card = format!("You are Mira Vell, who keeps ferry {ferry} on the river of reeds. {CARD}");
     let messages = vec![
         json!({ "role": "system", "content": card }),
         json!({ "role": "assistant", "content": format!("Mira opens the door of ferry {ferry}.") }),
     ];
-    let servers = fleet.servers.len();
     let mut teller = Teller { fleet, messages, acknowledged: Vec::new() };
     teller.say("Good evening. Who rang the bell?");
     teller.ask_at_once(servers)?;

@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    thread,
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -28,6 +28,7 @@ const SETTLING: Duration = Duration::from_secs(2);
 pub struct SmallDisk {
     folder: TempDir,
     is_full: Arc<AtomicBool>,
+    pouring: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl SmallDisk {
@@ -40,7 +41,7 @@ impl SmallDisk {
             writeln!(io::stdout(), "skipped: a file system cannot be mounted by this user")?;
             return Ok(None);
         }
-        Ok(Some(Self { folder, is_full: Arc::default() }))
+        Ok(Some(Self { folder, is_full: Arc::default(), pouring: Mutex::default() }))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -53,17 +54,21 @@ impl SmallDisk {
         pour(&mut ballast);
         self.is_full.store(true, Ordering::Relaxed);
         let is_full = Arc::clone(&self.is_full);
-        thread::spawn(move || {
+        let pouring = thread::spawn(move || {
             while is_full.load(Ordering::Relaxed) {
                 pour(&mut ballast);
                 thread::sleep(Duration::from_millis(1));
             }
         });
+        *self.pouring.lock().unwrap_or_else(PoisonError::into_inner) = Some(pouring);
         Ok(())
     }
 
     pub(super) fn clear(&self) -> Result<(), Failure> {
         self.is_full.store(false, Ordering::Relaxed);
+        let pouring = self.pouring.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // The space is free once the file is closed.
+        pouring.map_or(Ok(()), JoinHandle::join).map_err(|_| "the thread panicked")?;
         Ok(std::fs::remove_file(self.ballast())?)
     }
 

@@ -4,6 +4,7 @@ mod gated_model;
 mod wire;
 
 use std::{
+    fs::OpenOptions,
     io::{BufRead as _, BufReader},
     net::SocketAddr,
     path::Path,
@@ -48,7 +49,9 @@ impl RealServer {
         command.args(["-c", LIMITED, "limited"]).arg(program).arg("serve");
         command.args(["--port", "0", "--no-memory", "--upstream", upstream]).args(place);
         command.env("HOME", home).env_remove("XDG_DATA_HOME").current_dir(home);
-        command.stdout(Stdio::piped()).stderr(Stdio::null()).stdin(Stdio::null());
+        // As people run it: the log is on the disk that may be full.
+        let log = OpenOptions::new().create(true).append(true).open(home.join("server.log"))?;
+        command.stdout(Stdio::piped()).stderr(log).stdin(Stdio::null());
         let mut child = command.spawn()?;
         let mut line = String::new();
         if let Some(out) = child.stdout.take() {
