@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 
-use loreloom_core::turn::TurnCache;
+use loreloom_core::{dialects::vault::SelectFrom, report::SelectionUse, turn::TurnCache};
 use serde::Serialize;
 
 /// A stage of a turn.
@@ -44,8 +44,18 @@ impl StageTrace {
     }
 }
 
-/// Prints stages as a table.
-pub(crate) fn print(out: &mut dyn Write, stages: &[StageLine]) -> std::io::Result<()> {
+/// Prints who decided, and stages as a table.
+pub(crate) fn print(
+    out: &mut dyn Write,
+    selection: Option<&SelectionUse>,
+    stages: &[StageLine],
+) -> std::io::Result<()> {
+    let mode = match selection.map(|selection| selection.from) {
+        None => "keyword",
+        Some(SelectFrom::Matches) => "two-stage",
+        Some(SelectFrom::Vault) => "ai-only",
+    };
+    writeln!(out, "mode: {mode}")?;
     writeln!(out, "{:<24} {:>6} {:>8}", "STAGE", "NOTES", "µs")?;
     for StageLine { stage, notes, micros } in stages {
         writeln!(out, "{stage:<24} {notes:>6} {micros:>8}")?;

@@ -140,13 +140,11 @@ impl LoreService {
     pub(crate) async fn begin_turn(&self) -> Vec<Warning> {
         let count = || self.turns.send_modify(|turns| *turns += 1);
         let next = self.turns.borrow().saturating_add(1);
-        match self.vault_keeper() {
-            Some(keeper) => keeper.begin_turn(next, &count).await,
-            None => {
-                count();
-                Vec::new()
-            }
+        if let Some(keeper) = self.vault_keeper() {
+            return keeper.begin_turn(next, &count).await;
         }
+        count();
+        Vec::new()
     }
 
     /// How many turns were decided, as it grows.

@@ -292,7 +292,7 @@ impl Output {
         }
         if !self.stages.is_empty() {
             writeln!(out)?;
-            stage_trace::print(out, &self.stages)?;
+            stage_trace::print(out, self.report.selection.as_ref(), &self.stages)?;
         }
         if let Some(explained) = &self.explained {
             writeln!(out)?;

@@ -340,7 +340,7 @@ impl WhyAnswer {
         }
         if !self.stages.is_empty() {
             writeln!(out)?;
-            stage_trace::print(out, &self.stages)?;
+            stage_trace::print(out, self.report.selection.as_ref(), &self.stages)?;
         }
         match &self.today {
             Some(today) => today.print(out, self),

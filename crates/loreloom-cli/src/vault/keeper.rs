@@ -245,13 +245,11 @@ impl VaultKeeper for Keeper {
 
     async fn begin_turn(&self, turn: u64, begin: &(dyn Fn() + Send + Sync)) -> Vec<Warning> {
         let freshness = self.freshness.read().unwrap_or_else(PoisonError::into_inner).clone();
-        match freshness {
-            Some(freshness) => freshness.begin_turn(turn, begin).await,
-            None => {
-                begin();
-                Vec::new()
-            }
+        if let Some(freshness) = freshness {
+            return freshness.begin_turn(turn, begin).await;
         }
+        begin();
+        Vec::new()
     }
 
     fn sources(&self) -> Vec<NoteSource> {

@@ -313,7 +313,8 @@ async fn a_model_chooses_notes_and_a_failure_is_told() {
     drop(server);
     let why =
         printed(home.path(), &["why", "--chat", "story", "--at", "1", "--data", "data", "--trace"]);
-    assert!(why.contains("STAGE") && why.contains("requires and excludes"), "{why}");
+    assert!(why.contains("mode: two-stage\nSTAGE"), "{why}");
+    assert!(why.contains("requires and excludes"), "{why}");
     let refused = run(home.path(), &["serve", "--vault", "vault", "--vault-mode", "ai-only"]);
     let told = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(told.contains("--selector-model NAME"), "{told}");

@@ -360,7 +360,7 @@ fn a_vault_without_a_tag_of_ours_needs_one_setting_and_no_edit() {
     );
     assert!(!String::from_utf8(output.stdout).unwrap().contains("Fact"));
     for (notes, facts) in
-        [("all", [true, true]), ("People", [true, false]), ("-People", [false, true])]
+        [("all", [true, true]), ("People", [true, false]), ("all, -People", [false, true])]
     {
         let text = printed(home.path(), &[&weave[..], &["--vault-notes", notes]].concat());
         let found = ["Fact 33 ", "Fact 101 "].map(|fact| text.contains(fact));

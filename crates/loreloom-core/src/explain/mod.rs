@@ -191,6 +191,7 @@ mod tests {
         explain(&case, &id).map(|fix| fix.changes).unwrap_or_default()
     }
 
+    #[expect(clippy::too_many_lines, reason = "a table of cases")]
     #[test]
     fn each_rule_of_a_note_has_its_smallest_change() {
         let note = |title: &str, change: fn(&mut Note)| {

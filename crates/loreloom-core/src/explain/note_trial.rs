@@ -58,10 +58,8 @@ impl<'a> NoteTrial<'a> {
     fn compile(&mut self) {
         let library = self.case.library;
         let Some(vault) = library.vault() else { return };
-        let notes = vault.entries().map(|ix| match ix == self.ix {
-            true => self.note.clone(),
-            false => vault.note(ix).clone(),
-        });
+        let note = |ix| if ix == self.ix { &self.note } else { vault.note(ix) };
+        let notes = vault.entries().map(|ix| note(ix).clone());
         let vault = Arc::new(Vault::compile(notes, &self.rules.vault.rules));
         let books = library.books().iter().enumerate();
         let books = books.map(|(at, book)| (Arc::clone(book), library.dialect(at)));
@@ -115,7 +113,7 @@ impl<'a> NoteTrial<'a> {
         Some(change(Tokens(enough)))
     }
 
-    fn setting(name: &str, value: impl ToString) -> FixChange {
+    fn setting(name: &str, value: &dyn ToString) -> FixChange {
         FixChange::Setting { name: name.to_owned(), value: value.to_string() }
     }
 
@@ -178,13 +176,13 @@ impl Trial for NoteTrial<'_> {
             Stop::Delay { until } => FixChange::Wait { until: *until },
             Stop::ExcludedFromRecursion => FixChange::AllowRecursion,
             Stop::RecursionLimit { steps } => {
-                Self::setting("vault.max_recursion_steps", steps.saturating_add(1))
+                Self::setting("vault.max_recursion_steps", &steps.saturating_add(1))
             }
             Stop::LowScore { score, .. } => {
-                Self::setting("vault.fuzzy_min_score", (score * 100.0).floor() / 100.0)
+                Self::setting("vault.fuzzy_min_score", &((score * 100.0).floor() / 100.0))
             }
             Stop::SearchLimit { most, .. } => {
-                let more = (1..=64).map(|more| Self::setting("vault.fuzzy_most", most + more));
+                let more = (1..=64).map(|more| Self::setting("vault.fuzzy_most", &(most + more)));
                 self.first_that_helps(stop, more)?
             }
             // Nobody rolls for a chance of 0, so no other number is known to be enough.
@@ -201,7 +199,7 @@ impl Trial for NoteTrial<'_> {
             Stop::Context { field, .. } => FixChange::DropField { field: field.clone() },
             Stop::Folder { folder, .. } => FixChange::LookInto { folder: folder.clone() },
             Stop::Blocked => FixChange::Unblock,
-            Stop::Reinjection { .. } => Self::setting("vault.reinjection_cooldown", 0),
+            Stop::Reinjection { .. } => Self::setting("vault.reinjection_cooldown", &0),
             Stop::Group { .. } => FixChange::LeaveGroups,
             Stop::Requires { missing } => {
                 let pins = FixChange::Pin { titles: missing.clone() };
@@ -209,9 +207,9 @@ impl Trial for NoteTrial<'_> {
                 self.first_that_helps(stop, [pins, drops].into_iter())?
             }
             Stop::Excludes { .. } => FixChange::DropField { field: "excludes".to_owned() },
-            Stop::Stripped { .. } => Self::setting("vault.strip_duplicates", false),
+            Stop::Stripped { .. } => Self::setting("vault.strip_duplicates", &false),
             Stop::MaxEntries { most } => {
-                let more = (1..=64).map(|more| Self::setting("vault.max_entries", most + more));
+                let more = (1..=64).map(|more| Self::setting("vault.max_entries", &(most + more)));
                 self.first_that_helps(stop, more)?
             }
             Stop::Budget { .. } | Stop::BudgetClosed { .. } | Stop::OverBudget { .. } => {

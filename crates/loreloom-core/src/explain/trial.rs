@@ -108,6 +108,7 @@ impl<'a> FixTrial<'a> {
     }
 
     /// The change for a rule that stopped the entry.
+    #[expect(clippy::too_many_lines, reason = "one line for each rule")]
     fn change_past(&self, stop: &Stop) -> Option<FixChange> {
         Some(match stop {
             Stop::Disabled => FixChange::Enable,

@@ -308,6 +308,7 @@ pub fn place(place: &Place) -> String {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one line for each rule")]
 fn stop(stop: &Stop, names: Names<'_>) -> String {
     match stop {
         Stop::Disabled => "switched off".to_owned(),

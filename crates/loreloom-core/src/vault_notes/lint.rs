@@ -392,10 +392,14 @@ fn relations(note: &Note, known: &NotesByName<'_>, out: &mut Vec<IssueKind>) {
     };
     // Gates let these pass, whatever they require or exclude.
     let is_exempt = note.kind.constant || note.kind.seed;
-    out.extend(unknown(requires).into_iter().map(|title| match is_exempt {
-        true => IssueKind::IdleRequires { title },
-        false => IssueKind::UnknownRequired { title },
-    }));
+    let unmet = |title: String| {
+        if is_exempt {
+            IssueKind::IdleRequires { title }
+        } else {
+            IssueKind::UnknownRequired { title }
+        }
+    };
+    out.extend(unknown(requires).into_iter().map(unmet));
     out.extend(unknown(excludes).into_iter().map(|title| IssueKind::UnknownExcluded { title }));
     let is_unknown = |title: &&String| {
         let spelt = !known.minds_case || known.spelt(title).next().is_some();
@@ -631,7 +635,7 @@ mod tests {
         assert_eq!(found(&using), [idle.clone(), no_keys("Alone")]);
         let from = crate::dialects::vault::SelectFrom::Vault;
         using.selection = Some(SelectionRules { from, ..SelectionRules::default() });
-        assert_eq!(found(&using), [idle.clone()]);
+        assert_eq!(found(&using), std::slice::from_ref(&idle));
         (using.selection, using.rules.keys.names) = (None, true);
         assert_eq!(found(&using), [idle]);
     }

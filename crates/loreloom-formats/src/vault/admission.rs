@@ -83,14 +83,14 @@ impl From<String> for Admission {
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
         let items: Vec<AdmissionItem> = parts.map(item).collect();
         // A list of nothing but exceptions means all other notes.
-        match items.iter().any(|item| item.admits) {
-            true => Self(items),
-            false if items.is_empty() => Self::default(),
-            false => {
-                let all = AdmissionItem { admits: true, notes: NoteSet::All };
-                Self(std::iter::once(all).chain(items).collect())
-            }
+        if items.is_empty() {
+            return Self::default();
         }
+        if items.iter().any(|item| item.admits) {
+            return Self(items);
+        }
+        let all = AdmissionItem { admits: true, notes: NoteSet::All };
+        Self(std::iter::once(all).chain(items).collect())
     }
 }
 

@@ -157,6 +157,17 @@ fn fields_of(entry: &Entry) -> Map<String, Value> {
     if entry.recursion.exclude {
         put("excludeRecursion", json!(true));
     }
+    for (name, messages) in [("sticky", when.timed.sticky), ("delay", when.timed.delay)] {
+        if let Some(messages) = messages.filter(|messages| *messages > 0) {
+            put(name, json!(messages));
+        }
+    }
+    if !entry.group.names.trim().is_empty() {
+        put("group", json!(entry.group.names));
+        if let Some(weight) = entry.group.weight.filter(|weight| *weight > 0.0) {
+            put("group_weight", json!(weight));
+        }
+    }
     put_place(entry, &mut put);
     map
 }
@@ -254,6 +265,12 @@ fn plain_entry(id: EntryId, note: &Note) -> Entry {
     when.secondary.logic = note.refine.logic;
     when.scan.messages = note.scan_depth;
     when.probability = note.probability.map(|chance| chance * 100.0).or(when.probability);
+    entry.activation.timed.sticky = note.sticky;
+    entry.activation.timed.delay = note.delay;
+    if !note.groups.is_empty() {
+        entry.group.names = note.groups.join(",");
+        entry.group.weight = note.group_weight.or(entry.group.weight);
+    }
     entry.recursion.exclude = note.exclude_recursion;
     entry.placement.order = Some(PRIORITY_AND_ORDER - note.priority);
     entry.placement.role = note.seat.role;
@@ -314,7 +331,7 @@ mod tests {
         assert_eq!(note.refine.keys, ["night"]);
         assert_eq!(note.seat.position, Some(NotePosition::InChat));
         let lost: Vec<&str> = written.losses.iter().map(|loss| loss.field.as_str()).collect();
-        assert_eq!(lost, ["activation.timed.sticky"]);
+        assert_eq!((lost, note.sticky), (Vec::new(), Some(3)));
     }
 
     #[test]

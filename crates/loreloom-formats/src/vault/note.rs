@@ -349,10 +349,14 @@ impl NoteReader<'_> {
             let listed = self.list(field).into_iter();
             // Obsidian takes text with commas for several names, and an empty item for none.
             let is_text = self.get(field).is_string();
-            let parts = listed.flat_map(|one| match is_text {
-                true => one.split(',').map(|part| part.trim().to_owned()).collect(),
-                false => vec![one],
-            });
+            let split = |one: String| -> Vec<String> {
+                if is_text {
+                    one.split(',').map(|part| part.trim().to_owned()).collect()
+                } else {
+                    vec![one]
+                }
+            };
+            let parts = listed.flat_map(split);
             aliases.extend(parts.filter(|alias| !alias.is_empty() && alias != "null"));
         }
         aliases

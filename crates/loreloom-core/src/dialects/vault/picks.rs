@@ -43,10 +43,7 @@ impl Pick {
     /// A note that came in without a key.
     pub fn new(vault: &Vault, ix: EntryIx, reason: Reason) -> Self {
         let priority = vault.compiled(ix).priority;
-        let score = match reason {
-            Reason::Fuzzy { score } => Some(score),
-            _ => None,
-        };
+        let score = if let Reason::Fuzzy { score } = reason { Some(score) } else { None };
         Self {
             ix,
             reason,

@@ -108,6 +108,7 @@ fn key<'a>(found: &KeyMatch, title: &impl Fn(&loreloom_core::ids::EntryId) -> &'
     format!("`{}` at {at}", found.key)
 }
 
+#[expect(clippy::too_many_lines, reason = "one line for each rule")]
 fn stopped<'a>(stop: &Stop, title: &impl Fn(&loreloom_core::ids::EntryId) -> &'a str) -> String {
     let code = stop.code();
     match stop {

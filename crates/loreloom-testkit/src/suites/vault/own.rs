@@ -8,6 +8,7 @@ use loreloom_core::{
     explain,
     ids::EntryId,
     library::LibrarySource,
+    place::{Injection, Provenance},
     report::words,
     rules::Rules,
     story::{Engine, Story, WovenTurn},
@@ -17,7 +18,7 @@ use loreloom_formats::vault::{NoteFile, read_note};
 use loreloom_settings::{Changes, Settings, StartSettings};
 use serde_json::{Map, Value, json};
 
-use super::input::{Quarters, marks, text, texts};
+use super::input::{Quarters, marks, texts};
 
 /// Runs a story: notes, settings and turns in; what is sent and why out. A turn shows only what
 /// its expectation names: `sent`, `texts`, `codes`, `words`, `at`, `warnings`, `fix`.
@@ -36,7 +37,7 @@ pub(super) fn story(input: &Value, expected: &Value) -> Result<Value, String> {
         Engine::from_source(&LibrarySource { volumes: Vec::new(), notes, rules: rules.clone() });
     let engine = engine.with_counter(Quarters);
     let mut story = engine.story("own");
-    story.input.user = "Mira".to_owned();
+    "Mira".clone_into(&mut story.input.user);
     let mut turns = Vec::new();
     for (turn, wanted) in list(&input["turns"]).zip(list(&expected["turns"])) {
         say(&mut story, turn);
@@ -93,7 +94,7 @@ fn say(story: &mut Story<'_>, turn: &Value) {
     story.input.selection = match &turn["model"] {
         Value::Null => None,
         Value::String(reason) => Some(Selection::Failed { reason: reason.clone() }),
-        choices => {
+        choices @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
             let choices: Vec<NoteChoice> =
                 serde_json::from_value(choices.clone()).unwrap_or_default();
             Some(Selection::Chosen(choices))
@@ -135,11 +136,9 @@ fn shown(woven: &WovenTurn, story: &Story<'_>, wanted: &Value) -> Value {
 
 /// The titles of the notes that are sent, in prompt order.
 fn sent_titles(woven: &WovenTurn) -> Value {
-    let title = |one: &loreloom_core::place::Injection| match &one.source {
-        loreloom_core::place::Provenance::Lore { entry, .. } => {
-            entry.as_str().trim_start_matches(':').to_owned()
-        }
-        other => text(&json!(format!("{other:?}"))),
+    let title = |one: &Injection| match &one.source {
+        Provenance::Lore { entry, .. } => entry.as_str().trim_start_matches(':').to_owned(),
+        other @ (Provenance::AuthorsNote | Provenance::Memory(_)) => format!("{other:?}"),
     };
     woven.injections().iter().map(|one| Value::from(title(one))).collect()
 }
