@@ -47,6 +47,7 @@ mod request_id;
 mod router;
 mod routing;
 mod runtime_settings;
+mod scoped_settings;
 mod serve;
 mod state_edits;
 mod stored_books;

@@ -8,12 +8,19 @@ use std::{
     time::Duration,
 };
 
-use loreloom_core::{ids::TenantId, turn::Speaker, units::Tokens};
+use loreloom_core::{
+    ids::{ChatId, TenantId},
+    turn::Speaker,
+    units::Tokens,
+};
 use loreloom_memory::settings::Settings as MemorySettings;
 use loreloom_ports::{Change, DocumentStore, Item, Store, StoreError};
 use loreloom_settings::{Changes, Settings, StartSettings};
 
-use crate::app::{Defaults, Weaving};
+use crate::{
+    app::{Defaults, Weaving},
+    scoped_settings::ScopedSettings,
+};
 
 /// The name of the stored document.
 pub(crate) const SETTINGS: &str = "settings";
@@ -36,14 +43,19 @@ pub(crate) fn read_stored(item: &Item) -> Result<Changes, StoreError> {
     })
 }
 
-/// The change that stores settings.
+/// The change that stores the settings of the server.
 pub(crate) fn settings_change(stored: &Changes) -> Result<Change, StoreError> {
+    stored_change(SETTINGS.to_owned(), stored)
+}
+
+/// The change that stores settings in a document.
+pub(crate) fn stored_change(key: String, stored: &Changes) -> Result<Change, StoreError> {
     let value = (!stored.is_empty()).then(|| serde_json::to_value(stored)).transpose();
     let value = value.map_err(|error| StoreError::Contradiction {
         rule: "settings have a JSON form",
         found: error.to_string(),
     })?;
-    Ok(Change { key: SETTINGS.to_owned(), value })
+    Ok(Change { key, value })
 }
 
 /// What a server was started with.
@@ -92,6 +104,7 @@ pub(crate) struct RuntimeSettings {
     settings: StartSettings,
     typed: (Weaving, Defaults),
     now: RwLock<Arc<CurrentSettings>>,
+    scoped: RwLock<Arc<ScopedSettings>>,
 }
 
 impl RuntimeSettings {
@@ -100,7 +113,8 @@ impl RuntimeSettings {
         let StartParts { settings, weaving, defaults } = started;
         let typed = (weaving, defaults);
         let live = live(&settings.settings, &typed, Changes::default());
-        Self { tenant, store, settings, typed, now: RwLock::new(Arc::new(live)) }
+        let (now, scoped) = (RwLock::new(Arc::new(live)), RwLock::default());
+        Self { tenant, store, settings, typed, now, scoped }
     }
 
     /// The settings that the server was started with.
@@ -117,6 +131,28 @@ impl RuntimeSettings {
         Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// What characters and chats set themselves.
+    pub(crate) fn scoped(&self) -> Arc<ScopedSettings> {
+        Arc::clone(&self.scoped.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The settings of one story. What its chat sets wins over what its character sets.
+    pub(crate) fn for_story(&self, chat: &ChatId, character: Option<&str>) -> Arc<CurrentSettings> {
+        let now = self.now();
+        let own = self.scoped().of(chat, character);
+        if own.is_empty() {
+            return now;
+        }
+        let stored = Changes::clone(&now.stored).then(own);
+        match self.settings.with(&stored) {
+            Ok(settings) => Arc::new(live(&settings, &self.typed, stored)),
+            Err(error) => {
+                tracing::warn!(%error, %chat, "the settings of the chat do not count");
+                now
+            }
+        }
+    }
+
     /// Reads the changes in the store.
     pub(crate) async fn take_up(&self) -> Result<(), StoreError> {
         let stored = stored_settings(self.store.as_ref(), &self.tenant).await?;
@@ -124,6 +160,8 @@ impl RuntimeSettings {
             what: format!("the document `{SETTINGS}`"),
             reason: error.to_string(),
         })?;
+        let scoped = Arc::new(ScopedSettings::read(self.store.as_ref(), &self.tenant).await?);
+        *self.scoped.write().unwrap_or_else(PoisonError::into_inner) = scoped;
         let live = Arc::new(live(&settings, &self.typed, stored));
         *self.now.write().unwrap_or_else(PoisonError::into_inner) = live;
         Ok(())

@@ -183,7 +183,8 @@ mod tests {
     fn a_setting_of_another_scope_is_refused() {
         let mut changes = Changes::default();
         let error = changes.set_for(SettingScope::Book, "weaving.on", json!(true)).unwrap_err();
-        let expected = "`weaving.on` cannot be set for one book: it holds for the server";
+        let expected =
+            "`weaving.on` cannot be set for one book: it holds for the server or character or chat";
         assert_eq!(error.to_string(), expected);
         changes.set_for(SettingScope::Book, "world_info.scan_depth", json!(3)).unwrap();
         assert_eq!(changes.get("world_info.scan_depth"), Some(&json!(3)));

@@ -82,6 +82,10 @@ pub enum SettingScope {
     Book,
     /// For one vault of the configuration (`[[vaults]]`).
     Vault,
+    /// For all chats with one character.
+    Character,
+    /// For one chat. It wins over what is set for its character.
+    Chat,
 }
 
 impl SettingScope {
@@ -91,6 +95,8 @@ impl SettingScope {
             Self::Server => "server",
             Self::Book => "book",
             Self::Vault => "vault",
+            Self::Character => "character",
+            Self::Chat => "chat",
         }
     }
 }
@@ -288,6 +294,11 @@ impl Setting {
 
     pub(crate) const fn for_vaults(self) -> Self {
         Self { scopes: &[SettingScope::Server, SettingScope::Vault], ..self }
+    }
+
+    pub(crate) const fn for_stories(self) -> Self {
+        let scopes = &[SettingScope::Server, SettingScope::Character, SettingScope::Chat];
+        Self { scopes, ..self }
     }
 
     pub(crate) const fn after_restart(self) -> Self {

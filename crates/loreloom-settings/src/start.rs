@@ -37,6 +37,10 @@ pub enum ValueSource {
     Flag,
     /// It was changed while the server ran.
     Stored,
+    /// It was changed for one character.
+    Character,
+    /// It was changed for one chat.
+    Chat,
 }
 
 impl StartSettings {

@@ -68,6 +68,8 @@ impl ValueSource {
             Self::File => "file",
             Self::Flag => "flag",
             Self::Stored => "stored",
+            Self::Character => "character",
+            Self::Chat => "chat",
         }
     }
 }

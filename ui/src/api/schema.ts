@@ -3324,13 +3324,16 @@ export interface components {
             optional: boolean;
             /** @description Its values in other profiles, by their names. */
             profiles?: Record<string, never>;
-            /** @description Where it can be set: `server`, `book`, `vault`. */
+            /** @description Where it can be set: `server`, `book`, `vault`, `character`, `chat`. */
             scopes: string[];
             /** @description The part of its name before the first dot. */
             section: string;
             /** @description What the section is about. */
             section_title: string;
-            /** @description Where the value comes from: `default`, `profile`, `file`, `flag` or `stored`. */
+            /**
+             * @description Where the value comes from: `default`, `profile`, `file`, `flag`, `stored`, or `character`
+             *     or `chat` if it was set for one.
+             */
             source: string;
             /**
              * @description When a change takes effect: `at_once`, `after_restart`, or `at_start` if only the
@@ -3806,6 +3809,16 @@ export interface components {
          * @enum {string}
          */
         StoryEventSubject: "memory" | "scene" | "thread";
+        /** @description The settings of one character or one chat. */
+        StorySettings: {
+            /**
+             * Format: int64
+             * @description The revision of the stored documents.
+             */
+            revision: number;
+            /** @description Every setting that can be set there, with the value that counts there. */
+            rows: components["schemas"]["SettingRow"][];
+        };
         /** @description Who owns the data: the leading key of every stored row. */
         TenantId: string;
         /** @description What to try out: a connection, settings as one would be set up with, or any server. */
@@ -4829,6 +4842,26 @@ export interface components {
                 problems: string[];
                 /** @description What was set here; where it says nothing, the configuration does. */
                 set: components["schemas"]["Routing"];
+            };
+            /**
+             * Format: int64
+             * @description The revision of the documents after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
+        Wrote_StorySettings: {
+            /** @description The settings of one character or one chat. */
+            item: {
+                /**
+                 * Format: int64
+                 * @description The revision of the stored documents.
+                 */
+                revision: number;
+                /** @description Every setting that can be set there, with the value that counts there. */
+                rows: components["schemas"]["SettingRow"][];
             };
             /**
              * Format: int64

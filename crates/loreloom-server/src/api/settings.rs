@@ -20,17 +20,22 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{
     caller::{Admin, Caller},
     editing::{Editing, Wrote},
-    extract::Json,
+    extract::{Json, Path},
     problem::{Code, Problem},
     tags::{IfMatch, Tagged},
 };
 use crate::{
     app::App,
-    runtime_settings::{settings_change, stored_settings},
+    runtime_settings::{settings_change, stored_change, stored_settings},
+    scoped_settings::SettingsOwner,
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(show)).routes(routes!(change))
+    OpenApiRouter::new()
+        .routes(routes!(show))
+        .routes(routes!(change))
+        .routes(routes!(show_chat, change_chat))
+        .routes(routes!(show_character, change_character))
 }
 
 /// A setting with its value.
@@ -67,12 +72,13 @@ struct SettingRow {
     profiles: BTreeMap<&'static str, Value>,
     /// What works now. An address has no password.
     value: Value,
-    /// Where the value comes from: `default`, `profile`, `file`, `flag` or `stored`.
+    /// Where the value comes from: `default`, `profile`, `file`, `flag`, `stored`, or `character`
+    /// or `chat` if it was set for one.
     #[schema(value_type = String)]
     source: ValueSource,
     /// Whether the value differs from the default.
     changed: bool,
-    /// Where it can be set: `server`, `book`, `vault`.
+    /// Where it can be set: `server`, `book`, `vault`, `character`, `chat`.
     #[schema(value_type = Vec<String>)]
     scopes: &'static [SettingScope],
     /// What other programs call it.
@@ -344,4 +350,136 @@ async fn change(
     let done = editing.done(at, revision, ()).await?;
     let Tagged { tag, body } = view(&app, &caller).await?;
     Ok(Tagged { tag, body: done.with(body) })
+}
+
+/// The settings of one character or one chat.
+#[derive(Debug, Serialize, ToSchema)]
+struct StorySettings {
+    /// The revision of the stored documents.
+    revision: u64,
+    /// Every setting that can be set there, with the value that counts there.
+    rows: Vec<SettingRow>,
+}
+
+async fn owned_view(
+    app: &App,
+    caller: &Caller,
+    owner: &SettingsOwner,
+) -> Result<Tagged<StorySettings>, Problem> {
+    app.sync.take_up().await?;
+    let revision = app.store.revision(&caller.tenant).await?;
+    let own = app.settings.scoped().get(owner);
+    let stored = Changes::clone(&app.settings.now().stored).then(own.clone());
+    let values = app.settings.started().view(&stored).map_err(refused)?;
+    let scope = owner.scope();
+    let source = match owner {
+        SettingsOwner::Character(_) => ValueSource::Character,
+        SettingsOwner::Chat(_) => ValueSource::Chat,
+    };
+    let server = app.settings.now();
+    let of_server = app.settings.started().view(&server.stored).map_err(refused)?;
+    let rows = SETTINGS.iter().filter(|setting| setting.scopes.contains(&scope)).map(|setting| {
+        let row = SettingRow::of(setting, &values);
+        let is_own = own.get(setting.name).is_some();
+        let source = if is_own { source } else { of_server.source(setting) };
+        SettingRow { source, ..row }
+    });
+    let body = StorySettings { revision, rows: rows.collect() };
+    Ok(Tagged { tag: revision.to_string(), body })
+}
+
+/// Changes the settings of a character or a chat.
+async fn owned_change(
+    app: &App,
+    caller: &Caller,
+    owner: &SettingsOwner,
+    seen: IfMatch,
+    patch: BTreeMap<String, Value>,
+) -> Result<Tagged<Wrote<StorySettings>>, Problem> {
+    let editing = Editing { app, tenant: &caller.tenant };
+    app.sync.take_up().await?;
+    let at = app.store.revision(&caller.tenant).await?;
+    seen.check(&at.to_string())?;
+    let mut own = app.settings.scoped().get(owner);
+    for (name, value) in patch {
+        if value.is_null() {
+            own.reset(&name).map_err(refused)?;
+        } else {
+            own.set_for(owner.scope(), &name, value).map_err(refused)?;
+        }
+    }
+    let changes = [stored_change(owner.key(), &own)?];
+    let revision = app.store.change(&caller.tenant, &changes, Some(at), app.clock.now()).await?;
+    let done = editing.done(at, revision, ()).await?;
+    let Tagged { tag, body } = owned_view(app, caller, owner).await?;
+    Ok(Tagged { tag, body: done.with(body) })
+}
+
+/// The settings that one chat can have itself. A chat's own value wins over its character's.
+#[utoipa::path(
+    get, path = "/settings/chats/{chat}", tag = "settings",
+    params(("chat" = String, Path, description = "The chat's id")),
+    responses((status = 200, body = StorySettings))
+)]
+async fn show_chat(
+    State(app): State<App>,
+    caller: Caller,
+    Path(chat): Path<String>,
+) -> Result<Tagged<StorySettings>, Problem> {
+    owned_view(&app, &caller, &SettingsOwner::Chat(chat)).await
+}
+
+/// Changes settings of one chat; `null` removes its own value. A key needs the scope `admin`.
+#[utoipa::path(
+    patch, path = "/settings/chats/{chat}", tag = "settings",
+    params(
+        ("chat" = String, Path, description = "The chat's id"),
+        ("if-match" = Option<String>, Header, description = "The version the caller has seen")
+    ),
+    request_body(content = Object, description = "Values by the names of settings"),
+    responses((status = 200, body = Wrote<StorySettings>))
+)]
+async fn change_chat(
+    State(app): State<App>,
+    Admin(caller): Admin,
+    Path(chat): Path<String>,
+    seen: IfMatch,
+    Json(patch): Json<BTreeMap<String, Value>>,
+) -> Result<Tagged<Wrote<StorySettings>>, Problem> {
+    owned_change(&app, &caller, &SettingsOwner::Chat(chat), seen, patch).await
+}
+
+/// The settings that all chats with one character can have.
+#[utoipa::path(
+    get, path = "/settings/characters/{character}", tag = "settings",
+    params(("character" = String, Path, description = "The character's name")),
+    responses((status = 200, body = StorySettings))
+)]
+async fn show_character(
+    State(app): State<App>,
+    caller: Caller,
+    Path(character): Path<String>,
+) -> Result<Tagged<StorySettings>, Problem> {
+    owned_view(&app, &caller, &SettingsOwner::Character(character)).await
+}
+
+/// Changes settings of one character; `null` removes its own value. A key needs the scope
+/// `admin`.
+#[utoipa::path(
+    patch, path = "/settings/characters/{character}", tag = "settings",
+    params(
+        ("character" = String, Path, description = "The character's name"),
+        ("if-match" = Option<String>, Header, description = "The version the caller has seen")
+    ),
+    request_body(content = Object, description = "Values by the names of settings"),
+    responses((status = 200, body = Wrote<StorySettings>))
+)]
+async fn change_character(
+    State(app): State<App>,
+    Admin(caller): Admin,
+    Path(character): Path<String>,
+    seen: IfMatch,
+    Json(patch): Json<BTreeMap<String, Value>>,
+) -> Result<Tagged<Wrote<StorySettings>>, Problem> {
+    owned_change(&app, &caller, &SettingsOwner::Character(character), seen, patch).await
 }

@@ -80,6 +80,8 @@ pub(crate) fn start(
     line: &ModelRoute,
 ) -> Recall {
     let Some(memory) = turns.memory.clone().filter(|_| !input.dry_run) else { return Recall::Off };
+    let character = input.speaker.as_ref().map(|speaker| speaker.name.as_str());
+    let settings = turns.settings.for_story(story.path.chat(), character);
     let question = RecallQuestion {
         tenant: turns.tenant.clone(),
         memory,
@@ -88,7 +90,7 @@ pub(crate) fn start(
         group: group(&story.path),
         seen_from: story.seen_from,
         counter: Arc::clone(&line.counter),
-        settings: Arc::clone(&turns.settings.now().memory),
+        settings: Arc::clone(&settings.memory),
     };
     if question.memory.recall.is_quick(&question.asked()) {
         return Recall::AtHand(question);

@@ -40,9 +40,14 @@ pub(super) async fn recognise(
         ticket: Some(ticket),
         ..story
     });
-    let settings = turns.settings.now();
-    let defaults = &settings.defaults;
     let next = found.speakers.next.as_deref().map(Speaker::named);
+    let speaker = next.or_else(|| turns.settings.now().defaults.speaker.clone());
+    let character = speaker.as_ref().map(|speaker| speaker.name.as_str());
+    let settings = turns.settings.for_story(story.path.chat(), character);
+    if !settings.weaving.on {
+        return Ok((layout, None));
+    }
+    let defaults = &settings.defaults;
     let input = TurnInput {
         generation: found.generation,
         context: body.limits.context.unwrap_or(line.context),
@@ -50,7 +55,7 @@ pub(super) async fn recognise(
         reply_tokens: body.limits.reply,
         seed: defaults.seed,
         user: found.speakers.user.unwrap_or_else(|| defaults.user.clone()),
-        speaker: next.or_else(|| defaults.speaker.clone()),
+        speaker,
         text_completion: body.is_text(),
         template: body.template().map(|template| template.name.to_owned()),
         dry_run: found.kind != Kind::Story,

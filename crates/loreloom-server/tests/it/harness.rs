@@ -158,17 +158,17 @@ impl Loreloom {
 
     /// Starts a server in front of a scripted model.
     pub(crate) async fn before(model: &ModelServer) -> Self {
-        Self::start(model, Setup::default()).await
+        Box::pin(Self::start(model, Setup::default())).await
     }
 
     /// The same with other rules.
     pub(crate) async fn with_rules(model: &ModelServer, rules: Rules) -> Self {
-        Self::start(model, Setup { rules, ..Setup::default() }).await
+        Box::pin(Self::start(model, Setup { rules, ..Setup::default() })).await
     }
 
     /// The same with another tokenizer.
     pub(crate) async fn counting(model: &ModelServer, counter: Arc<dyn TokenCounter>) -> Self {
-        Self::start(model, Setup { counter, ..Setup::default() }).await
+        Box::pin(Self::start(model, Setup { counter, ..Setup::default() })).await
     }
 
     /// Starts a server set up like this.

@@ -8,7 +8,7 @@ use crate::setting::{Setting, choice, data, number, sm, switch, whole};
 const U32: u64 = u32::MAX as u64;
 
 const fn budget(name: &'static str, help: &'static str) -> Setting {
-    whole(name, (0, U32), "tokens", help)
+    whole(name, (0, U32), "tokens", help).for_stories()
 }
 
 const fn job(setting: Setting) -> Setting {
@@ -44,10 +44,10 @@ pub(super) const ROWS: &[Setting] = &[
     budget("memory.epistemic_inject_budget", "The budget of who knows what."),
     budget("memory.state_ledger_inject_budget", "The budget of state cards."),
     budget("memory.recall_inject_budget", "The budget of passages recalled from the story."),
-    switch("memory.auto_tune_budgets", "Budgets grow to what the tiers want."),
-    switch("memory.unified_injection", "Put all slots of memory into one block."),
+    switch("memory.auto_tune_budgets", "Budgets grow to what the tiers want.").for_stories(),
+    switch("memory.unified_injection", "Put all slots of memory into one block.").for_stories(),
     switch("memory.macros_enabled", "Slots go only to their macros."),
-    data("memory.places", "Slots with another place: an object of slots with `position`, `depth` and `role`."),
+    data("memory.places", "Slots with another place: an object of slots with `position`, `depth` and `role`.").for_stories(),
     switch("memory.compaction_enabled", "Summarise the story."),
     whole(
         "memory.compaction_response_length",

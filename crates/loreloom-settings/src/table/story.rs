@@ -5,7 +5,7 @@ use crate::setting::{Setting, choice, number, switch, text, texts, whole};
 const U32: u64 = u32::MAX as u64;
 
 pub(super) const ROWS: &[Setting] = &[
-    text("story.user", "The user's name, if a request does not say it.").flag("user"),
+    text("story.user", "The user's name, if a request does not say it.").for_stories().flag("user"),
     text("story.character", "The character's name, if a request does not say it.")
         .or_none()
         .flag("char"),
@@ -16,11 +16,11 @@ pub(super) const ROWS: &[Setting] = &[
         "The model's context size, if neither its connection nor its server states it.",
     )
     .flag("context"),
-    whole("story.seed", (0, u64::MAX), "", "The seed of all rolls."),
+    whole("story.seed", (0, u64::MAX), "", "The seed of all rolls.").for_stories(),
 ];
 
 pub(super) const WEAVING: &[Setting] = &[
-    switch("weaving.on", "Put lore into requests. If off, requests go on unchanged."),
+    switch("weaving.on", "Put lore into requests. If off, requests go on unchanged.").for_stories(),
     whole(
         "weaving.deadline_ms",
         (1, 600_000),

@@ -75,11 +75,11 @@ async fn a_watcher_from_before_a_restart_hears_of_a_gap_however_much_has_happene
         (api, watching)
     };
     let is_reply = |event: &Value| event["event"] == "chat" && event["version"] == 2;
-    let (before, mut watching) = started(1_000).await;
+    let (before, mut watching) = Box::pin(started(1_000)).await;
     before.tell("inn", &[("user", "Ring the bell!")], "It rings.").await;
     let seen = until(&mut watching, is_reply).await;
     let last = seen.last().unwrap()["id"].to_string();
-    let (after, mut watching) = started(2_000).await;
+    let (after, mut watching) = Box::pin(started(2_000)).await;
     for chat in ["mill", "weir"] {
         after.tell(chat, &[("user", "Hello?")], "Hello.").await;
         until(&mut watching, is_reply).await;

@@ -109,3 +109,28 @@ async fn a_setting_that_makes_no_sense_changes_nothing() {
     assert_eq!(api.send(stale.json(&json!({}))).await.refused(412).0, "outdated");
     assert_eq!(api.get("/revisions").await.good()["items"], Value::Array(Vec::new()));
 }
+
+#[tokio::test]
+async fn a_chats_own_setting_wins_over_its_characters_and_both_over_the_servers() {
+    let api = Api::start().await;
+    let set = async |path: &str, patch: Value| api.call("PATCH", path, patch).await.good();
+    set("/settings", json!({"story.user": "Server"})).await;
+    let character = set("/settings/characters/Bram%20Stone", json!({"story.user": "Bram's"})).await;
+    assert_eq!(row(&character["item"], "story.user")["source"], "character");
+    let chat = set("/settings/chats/inn", json!({"weaving.on": false})).await;
+    let on = row(&chat["item"], "weaving.on");
+    assert_eq!((&on["value"], &on["source"]), (&json!(false), &json!("chat")));
+    assert_eq!(row(&chat["item"], "story.user")["source"], "stored");
+    api.tell("inn", &[("user", "Ring the bell!")], "No.").await;
+    assert_eq!(api.get("/chats").await.good()["total"], 0, "nothing is woven in this chat");
+    api.tell("mill", &[("user", "Ring the bell!")], "Yes.").await;
+    assert_eq!(api.get("/chats").await.good()["total"], 1);
+    api.call("POST", "/undo", json!({"undo": chat["undo"]})).await.good();
+    api.tell("inn", &[("user", "Ring the bell!")], "Yes.").await;
+    assert_eq!(api.get("/chats").await.good()["total"], 2);
+    let back = set("/settings/characters/Bram%20Stone", json!({"story.user": null})).await;
+    assert_eq!(row(&back["item"], "story.user")["value"], "Server");
+    let wrong = api.call("PATCH", "/settings/chats/inn", json!({"server.listen": "x"})).await;
+    let expected = "`server.listen` cannot be set for one chat: it holds for the server";
+    assert_eq!(wrong.refused(422).1, expected);
+}
