@@ -33,7 +33,7 @@ impl RoundTripProof {
         self.lost.is_empty() && self.untried.is_none()
     }
 
-    fn untried(why: impl ToString) -> Self {
+    fn untried(why: &dyn ToString) -> Self {
         Self { untried: Some(why.to_string()), ..Self::default() }
     }
 }
@@ -47,14 +47,14 @@ pub fn prove(home: &Imported, written: &[u8], abroad: Format, limits: Limits) ->
     };
     let away = match import(written, &reading(abroad)) {
         Ok(away) => away,
-        Err(error) => return RoundTripProof::untried(error),
+        Err(error) => return RoundTripProof::untried(&error),
     };
     let options = ExportOptions { card: away.card.as_ref(), limits, ..ExportOptions::default() };
     let back = export(&away.book, home.format, &options)
         .and_then(|back| import(&back.bytes, &reading(home.format)));
     match back {
         Ok(back) => compare(home, &back),
-        Err(error) => RoundTripProof::untried(error),
+        Err(error) => RoundTripProof::untried(&error),
     }
 }
 
@@ -67,9 +67,10 @@ fn compare(home: &Imported, back: &Imported) -> RoundTripProof {
     let (Some(wanted), Some(found)) = (tree(home), tree(back)) else {
         // Plain text and what JSON does not allow: the model is all there is.
         let same = home.book.entries.len() == back.book.entries.len() && home.card == back.card;
-        return match same {
-            true => RoundTripProof::default(),
-            false => RoundTripProof::untried("the file is no JSON"),
+        return if same {
+            RoundTripProof::default()
+        } else {
+            RoundTripProof::untried(&"the file is no JSON")
         };
     };
     let mut proof = RoundTripProof::default();

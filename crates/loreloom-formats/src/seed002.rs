@@ -137,9 +137,12 @@ impl Schema for WrittenBook {
         let is_text = |name: &str| {
             row.and_then(|row| row.get(name)).is_none_or(|keys| keys.as_str().is_some())
         };
-        let written = |name: &str, keys: &[loreloom_core::book::Key]| match is_text(name) {
-            true => json!(keys::joined(keys)),
-            false => crate::sillytavern::raw_keys(keys).into(),
+        let written = |name: &str, keys: &[loreloom_core::book::Key]| {
+            if is_text(name) {
+                json!(keys::joined(keys))
+            } else {
+                crate::sillytavern::raw_keys(keys).into()
+            }
         };
         let keys = own(&["keys", "key"]);
         put(keys, written(keys, &when.keys));
@@ -155,10 +158,11 @@ impl Schema for WrittenBook {
         put("content", json!(entry.content));
         put("selective", json!(when.secondary.active));
         put("constant", json!(when.constant));
-        match had("disabled") {
-            true => put("disabled", json!(!when.enabled)),
-            false => put("enabled", json!(when.enabled)),
-        };
+        if had("disabled") {
+            put("disabled", json!(!when.enabled));
+        } else {
+            put("enabled", json!(when.enabled));
+        }
         if let Some(whole_words) = when.whole_words {
             put(own(&WHOLE_WORDS), json!(whole_words));
         }

@@ -140,9 +140,10 @@ impl Finder<'_> {
 
     /// Where a text of the slot of card books goes.
     fn slot(&self, injection: &Injection) -> Point {
-        match self.layout.slot.as_ref().unwrap_or(&injection.place) {
-            Place::AtDepth(depth) => self.at_depth(*depth, injection.role),
-            place => self.head(place),
+        let place = self.layout.slot.as_ref().unwrap_or(&injection.place);
+        match place.depth() {
+            Some(depth) => self.at_depth(depth, injection.role),
+            None => self.head(place),
         }
     }
 

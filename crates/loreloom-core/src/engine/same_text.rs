@@ -24,6 +24,7 @@ pub enum SameText {
 }
 
 impl SameText {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
     pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }

@@ -124,11 +124,9 @@ impl ActiveEntries {
     /// book not for persona and character; a persona's not for the character.
     pub fn new(library: &Library, attachments: &[Attachment], strategy: Strategy) -> Self {
         let books = |scope: Scope| {
-            let is_here = move |one: &Scope| match one {
-                Scope::UnknownSpeaker => scope == Scope::Character,
-                one => *one == scope,
-            };
-            let here = attachments.iter().filter(move |one| is_here(&one.scope));
+            let unknown = scope == Scope::Character;
+            let is_here = move |one: Scope| one == scope || unknown && one == Scope::UnknownSpeaker;
+            let here = attachments.iter().filter(move |one| is_here(one.scope));
             here.map(|one| one.book).filter(|&book| !library.dialect(book).is_cards())
         };
         let global: Vec<usize> = books(Scope::Global).collect();

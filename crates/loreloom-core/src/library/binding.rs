@@ -48,11 +48,12 @@ impl Binding {
     pub fn scope(&self, cast: &Cast<'_>) -> Option<Scope> {
         let (is_here, scope) = match self {
             Self::Everywhere => (true, Scope::Global),
-            Self::Character(name) => (same(cast.character, name), Scope::Character),
             Self::Card(_) if cast.character.is_none() && cast.group.is_none() => {
                 (true, Scope::UnknownSpeaker)
             }
-            Self::Card(name) => (same(cast.character, name), Scope::Character),
+            Self::Character(name) | Self::Card(name) => {
+                (same(cast.character, name), Scope::Character)
+            }
             Self::Group(name) => (same(cast.group, name), Scope::Character),
             Self::Persona(name) => (same(Some(cast.persona), name), Scope::Persona),
             Self::Chat(id) => (cast.chat == id, Scope::Chat),

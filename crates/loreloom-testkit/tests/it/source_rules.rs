@@ -98,9 +98,10 @@ fn risu_row(numbers: &mut Numbers, recursive: bool) -> RisuRow {
         decorators.push(RisuDecorator::ScanDepth(numbers.below(8)));
     }
     if numbers.one_in(3) {
-        decorators.push(match numbers.one_in(2) {
-            true => RisuDecorator::FullWord,
-            false => RisuDecorator::PartialWord,
+        decorators.push(if numbers.one_in(2) {
+            RisuDecorator::FullWord
+        } else {
+            RisuDecorator::PartialWord
         });
     }
     if numbers.one_in(5) {
@@ -110,9 +111,10 @@ fn risu_row(numbers: &mut Numbers, recursive: bool) -> RisuRow {
         decorators.push(RisuDecorator::ExcludeKeys(numbers.keys()));
     }
     if numbers.one_in(6) {
-        decorators.push(match recursive {
-            true => RisuDecorator::Unrecursive,
-            false => RisuDecorator::Recursive,
+        decorators.push(if recursive {
+            RisuDecorator::Unrecursive
+        } else {
+            RisuDecorator::Recursive
         });
     }
     if numbers.one_in(6) {
