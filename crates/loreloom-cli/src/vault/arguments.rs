@@ -119,7 +119,8 @@ impl VaultArguments {
 
     /// One more.
     pub(crate) fn add(&mut self, name: Option<String>, folder: PathBuf, overrides: Changes) {
-        self.vaults.push(VaultPlace { name, overrides, ..VaultPlace::unnamed(&folder) });
+        let (told, patience) = (VaultTold::AtStart, Patience::default());
+        self.vaults.push(VaultPlace { name, folder, told, patience, overrides });
     }
 
     /// Opens the vaults; `None` if there are none.

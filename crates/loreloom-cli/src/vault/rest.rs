@@ -107,7 +107,8 @@ impl RestAccess {
             None => None,
         };
         let certificate = self.vault_certificate.as_deref().map(files::read).transpose()?;
-        self.open_with(url, key.map(|key| Secret::new(&key)).as_ref(), certificate)
+        let key = key.map(|key| Secret::new(&key));
+        self.open_with(url, key.as_ref(), certificate.as_deref())
     }
 
     /// Opens a vault that somebody registered, with the key of the source that they named and the
@@ -122,8 +123,7 @@ impl RestAccess {
         if is_new {
             self.remembered.forget(url);
         }
-        let certificate = certificate.map(str::as_bytes).map(<[u8]>::to_vec);
-        self.open_with(url, key.as_ref(), certificate)
+        self.open_with(url, key.as_ref(), certificate.map(str::as_bytes))
     }
 
     /// Whether a key is where it is said to be.
@@ -135,10 +135,10 @@ impl RestAccess {
         &self,
         url: &str,
         key: Option<&Secret>,
-        certificate: Option<Vec<u8>>,
+        certificate: Option<&[u8]>,
     ) -> anyhow::Result<RestVault> {
         let has_key = key.is_some();
-        let vault = Obsidian::new(Address::parse(url)?, key, certificate.as_deref())?;
+        let vault = Obsidian::new(Address::parse(url)?, key, certificate)?;
         let known = self.remembered.of(url);
         let is_known = known.is_some();
         let (known, remembered) = (known.unwrap_or_default(), self.remembered.clone());
