@@ -21,7 +21,7 @@ use loreloom_core::{
 
 /// The most places a key is looked for at.
 const MOST_HITS: usize = 200;
-/// MarkKind in for what was found already: no word and no letter of any key.
+/// Replaces what was found already: no word and no letter of any key.
 const BLANK: char = '\u{1}';
 
 /// Where a key occurs in a text, in bytes.

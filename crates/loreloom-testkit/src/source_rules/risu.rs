@@ -6,6 +6,8 @@
 //! slash stays in the pattern, which nobody wants), and `@@exclude_keys_all`, which there asks
 //! every message for every key.
 
+use std::cmp::Reverse;
+
 /// A row of a lorebook.
 #[derive(Clone, Debug, Default)]
 pub struct RisuRow {
@@ -109,7 +111,7 @@ pub fn active_rows(
             }
         }
     }
-    active.sort_by(|a, b| b.priority.cmp(&a.priority));
+    active.sort_by_key(|one| Reverse(one.priority));
     let mut used = 0;
     active.retain(|one| {
         let fits = used + one.tokens <= settings.token_budget;
@@ -118,7 +120,7 @@ pub fn active_rows(
         }
         fits
     });
-    active.sort_by(|a, b| b.order.cmp(&a.order));
+    active.sort_by_key(|one| Reverse(one.order));
     active.reverse();
     active.into_iter().map(|one| one.index).collect()
 }
@@ -171,6 +173,7 @@ fn any_found(keys: &[String], texts: &[String], full_word: bool) -> bool {
     })
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other decorators do not matter here")]
 fn feeds(row: &RisuRow, settings: RisuSettings) -> bool {
     row.decorators.iter().fold(settings.recursive, |feeds, decorator| match decorator {
         RisuDecorator::Recursive => true,
@@ -179,6 +182,7 @@ fn feeds(row: &RisuRow, settings: RisuSettings) -> bool {
     })
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other decorators do not matter here")]
 fn priority(row: &RisuRow) -> i64 {
     row.decorators.iter().fold(row.insert_order, |priority, decorator| match decorator {
         RisuDecorator::Priority(own) => *own,

@@ -215,7 +215,7 @@ fn verdict(turn: u64, entry: u32) -> Verdict {
         title: format!("{} of the {}", word(number), word(number + 1)),
         outcome,
         stands,
-        speaker_unknown: number % 7 == 0,
+        speaker_unknown: number.is_multiple_of(7),
     }
 }
 
