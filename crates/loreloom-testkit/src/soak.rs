@@ -105,7 +105,9 @@ pub fn run(
     let without_lore = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&without_lore);
     let model = GatedModel::start(move |request| {
-        counted.fetch_add(u64::from(!request.contains(LORE)), Ordering::Relaxed);
+        // The server also asks which models there are.
+        let is_turn = request.starts_with("POST /v1/chat/completions");
+        counted.fetch_add(u64::from(is_turn && !request.contains(LORE)), Ordering::Relaxed);
         format!("{} The ferry leaves.", "She nods and waits for the fare. ".repeat(20))
     })?;
     model.set_open(true);
