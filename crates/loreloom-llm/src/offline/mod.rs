@@ -11,6 +11,7 @@ mod completions;
 mod embeddings;
 mod model;
 mod narrate;
+mod notes;
 mod ollama;
 mod phrases;
 mod prompts;

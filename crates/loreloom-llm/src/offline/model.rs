@@ -4,14 +4,14 @@ use async_trait::async_trait;
 use loreloom_core::{prompt::PromptMessage, tokens::TokenCounter as _, units::Tokens};
 use loreloom_ports::{ChatModel, ChatReply, ChatRequest, ModelError};
 
-use super::{narrate::narrate, scene::OfflineScene};
+use super::{narrate::narrate, notes, scene::OfflineScene};
 use crate::tokenizers::FastEstimate;
 
 /// The name the storyteller goes by.
 pub const OFFLINE_MODEL: &str = "offline";
 
-/// The built-in storyteller. It answers every prompt with a piece of story and, honestly,
-/// nothing else: a request for JSON is refused, so that no job mistakes prose for data.
+/// The built-in storyteller. It answers prompts with a piece of story, the questions of memory with
+/// shortened text or `NONE`. A request for JSON is refused, so that no job mistakes prose for data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OfflineModel;
 
@@ -25,7 +25,8 @@ pub(super) struct Telling {
 
 /// Tells the next piece of a story within `limit` tokens.
 pub(super) fn tell(messages: &[PromptMessage], salt: u64, limit: Option<u32>) -> Telling {
-    let text = narrate(&OfflineScene::read(messages, salt));
+    let asked = messages.last().and_then(|message| notes::answer(&message.content));
+    let text = asked.unwrap_or_else(|| narrate(&OfflineScene::read(messages, salt)));
     let limit = Tokens(limit.unwrap_or(u32::MAX));
     if FastEstimate.count(&text) <= limit {
         return Telling { text, cut: false };

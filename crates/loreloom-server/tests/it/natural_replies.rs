@@ -62,7 +62,7 @@ async fn notes_in_a_list_are_stored() {
         }
         .to_owned()
     };
-    let (contents, jobs, _) = played(notes).await;
+    let (contents, jobs, _) = Box::pin(played(notes)).await;
     assert_eq!(contents, ["Mira keeps bees."]);
     assert!(jobs.iter().all(|job| job.state == JobState::Done), "{jobs:?}");
 }
@@ -72,7 +72,7 @@ async fn a_refusal_is_asked_again_once_and_then_a_failed_job_with_its_words() {
     const REFUSAL: &str = "I'm sorry, but I can't help with that.";
     let notes =
         |request: &Received| if asks_for_long_term(request) { REFUSAL } else { "NONE" }.to_owned();
-    let (contents, jobs, asked) = played(notes).await;
+    let (contents, jobs, asked) = Box::pin(played(notes)).await;
     assert_eq!(contents, [""; 0]);
     let failed: Vec<&Job> = jobs.iter().filter(|job| job.state == JobState::Failed).collect();
     assert_eq!(asked, 2 * failed.len(), "{jobs:?}");
@@ -94,7 +94,7 @@ async fn a_second_answer_in_the_right_form_counts() {
         }
         .to_owned()
     };
-    let (contents, jobs, _) = played(notes).await;
+    let (contents, jobs, _) = Box::pin(played(notes)).await;
     assert_eq!(contents, ["Mira keeps bees."]);
     assert!(jobs.iter().all(|job| job.state == JobState::Done), "{jobs:?}");
 }

@@ -85,7 +85,7 @@ impl Api {
 
     pub(crate) async fn with(setup: Setup) -> Self {
         let model = ModelServer::start(Script::new()).unwrap();
-        let loreloom = Loreloom::start(&model, setup).await;
+        let loreloom = Box::pin(Loreloom::start(&model, setup)).await;
         Self { loreloom, model, client: reqwest::Client::new() }
     }
 
