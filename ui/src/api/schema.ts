@@ -4513,15 +4513,6 @@ export interface components {
             /** @description Where the text comes from. */
             source: components["schemas"]["Provenance"];
         } | {
-            /** @description How. */
-            by: components["schemas"]["Hygiene"];
-            /** @enum {string} */
-            code: "neutralised";
-            /** @description What was found, by kind. */
-            found: components["schemas"]["HazardCount"][];
-            /** @description Where the text comes from. */
-            source: components["schemas"]["Provenance"];
-        } | {
             /** @enum {string} */
             code: "old_notes";
             /** @description Why it could not be read. */
@@ -4536,6 +4527,15 @@ export interface components {
         } | {
             /** @enum {string} */
             code: "nobody_speaks";
+            /** @description Where the text comes from. */
+            source: components["schemas"]["Provenance"];
+        } | {
+            /** @description How. */
+            by: components["schemas"]["Hygiene"];
+            /** @enum {string} */
+            code: "neutralised";
+            /** @description What was found, by kind. */
+            found: components["schemas"]["HazardCount"][];
             /** @description Where the text comes from. */
             source: components["schemas"]["Provenance"];
         } | {
