@@ -230,6 +230,12 @@ export const de: Record<Key, string> = {
   'warning.neutralised.escape': '{what}: unschädlich gemacht: {found}',
   'warning.neutralised.strip': '{what}: entfernt: {found}',
   'warning.already_there': '{what}: Die Oberfläche hatte es selbst in den Prompt gesetzt',
+  'warning.nobody_speaks':
+    '{what}: nennt die Figur, die spricht, aber keine ist bekannt; das Makro bleibt stehen',
+  'warning.old_notes':
+    'Der Vault {vault} ist nicht lesbar, seine Notizen sind {seconds} s alt: {reason}',
+  'warning.old_notes.none':
+    'Der Vault {vault} ist nicht lesbar und hat noch keine Notizen: {reason}',
   'warning.key_too_slow': '{what}: Der Schlüssel „{key}“ ist zu langsam und wurde aufgegeben',
   'warning.key_unusable': '{what}: Der Schlüssel „{key}“ ist unbrauchbar und passt nie',
   'warning.key_not_a_regex':

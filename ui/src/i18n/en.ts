@@ -229,6 +229,11 @@ export const en = {
   'warning.neutralised.escape': '{what}: made harmless: {found}',
   'warning.neutralised.strip': '{what}: removed: {found}',
   'warning.already_there': '{what}: the front end had put it into the prompt itself',
+  'warning.nobody_speaks':
+    '{what}: it names the character who speaks, but nobody is known to, so the macro stays',
+  'warning.old_notes':
+    'The vault {vault} could not be read, its notes are {seconds} s old: {reason}',
+  'warning.old_notes.none': 'The vault {vault} could not be read and has no notes yet: {reason}',
   'warning.key_too_slow': '{what}: the key “{key}” is too slow and was given up',
   'warning.key_unusable': '{what}: the key “{key}” cannot be used and never matches',
   'warning.key_not_a_regex':

@@ -20,6 +20,16 @@ export function warningWords(warning: Warning, titleOf: (entry: string) => strin
       });
     case 'already_there':
       return t('warning.already_there', { what: sourceName(warning.source, titleOf) });
+    case 'nobody_speaks':
+      return t('warning.nobody_speaks', { what: sourceName(warning.source, titleOf) });
+    case 'old_notes':
+      return warning.seconds == null
+        ? t('warning.old_notes.none', { vault: warning.vault, reason: warning.reason })
+        : t('warning.old_notes', {
+            vault: warning.vault,
+            seconds: warning.seconds,
+            reason: warning.reason,
+          });
     case 'decorator':
       return t('warning.decorator', { what: warning.entry, line: warning.line });
     case 'key_too_slow':
