@@ -87,6 +87,7 @@ def reads(known):
     """Every GET of the document."""
     values = {
         "book": "made",
+        "character": "Mira",
         "chat": "story",
         "job": 1,
         "losses": True,
