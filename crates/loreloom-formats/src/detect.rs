@@ -310,6 +310,10 @@ fn of_list(root: &Node<'_>) -> Option<Format> {
         Some(Format::Aidungeon)
     } else if has("keysRaw") || is_list("key") && has("insertion_order") {
         Some(Format::Janitor)
+    } else if is_text("key")
+        && ["insertorder", "secondkey", "alwaysActive"].iter().any(|key| has(key))
+    {
+        Some(Format::Risu)
     } else if is_text("key") && has("content") {
         Some(Format::KoboldLite)
     } else if has("keywords") && has("content") {

@@ -48,6 +48,8 @@ const CASE_SENSITIVE: &str = "risu_case_sensitive";
 impl Schema for Risu {
     fn path(&self, root: &Node<'_>) -> Vec<&'static str> {
         match self {
+            // A character's own list in a save has nothing around it.
+            Self::Lorebook if root.is_array() => Vec::new(),
             Self::Lorebook => vec!["data"],
             Self::Module if root.get("module").is_some() => vec!["module", "lorebook"],
             Self::Module => vec!["lorebook"],
@@ -66,7 +68,11 @@ impl Schema for Risu {
             book.description = fields.text(&["description"]);
             book.extensions = fields.others(&["type", "name", "description", "lorebook"]);
         }
-        let rows = node.get(if *self == Self::Lorebook { "data" } else { "lorebook" });
+        let rows = match self {
+            Self::Lorebook if node.is_array() => Some(node),
+            Self::Lorebook => node.get("data"),
+            Self::Module => node.get("lorebook"),
+        };
         for row in rows.map_or(&[][..], Node::items).iter().filter(|row| is_folder(row)) {
             let mut fields = Fields::of(row, notes);
             book.folders.push(Folder {
@@ -203,6 +209,22 @@ mod tests {
     use super::*;
     use crate::{ExportOptions, Format, ImportOptions, dialect_of, export, import};
     use loreloom_core::library::Dialect;
+
+    #[test]
+    fn a_bare_list_of_a_character_is_read_as_risu_and_written_back_as_a_list() {
+        let file = r#"[{"key":"v","secondkey":"engine","insertorder":3,"comment":"V","content":"A motor.",
+            "mode":"normal","alwaysActive":false,"selective":true},
+            {"key":"f1","secondkey":"","insertorder":1,"comment":"Cars","content":"","mode":"folder",
+            "alwaysActive":false,"selective":false}]"#;
+        let imported = import(file.as_bytes(), &ImportOptions::new("b")).unwrap();
+        assert_eq!((imported.format, dialect_of(&imported.book)), (Format::Risu, Dialect::Risu));
+        let entry = &imported.book.entries[0];
+        assert!(entry.activation.secondary.active);
+        assert_eq!(entry.activation.secondary.keys, [Key::Literal("engine".to_owned())]);
+        assert_eq!(imported.book.folders.len(), 1);
+        let back = export(&imported.book, Format::Risu, &ExportOptions::default()).unwrap();
+        assert_eq!(String::from_utf8(back.bytes).unwrap(), file);
+    }
 
     #[test]
     fn a_child_row_is_a_copy_and_crosses_other_formats() {

@@ -13,12 +13,12 @@ use loreloom_ports::{ChatModel, ChatReply, ChatRequest, Embedder, ModelError};
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
     /// The model did not answer.
-    #[error("the model gave no answer for {purpose:?}: {source}")]
+    #[error("the model gave no answer for {purpose:?}: {cause}")]
     NoAnswer {
         /// What the unanswered question was for.
         purpose: Purpose,
         /// The cause.
-        source: ModelError,
+        cause: ModelError,
     },
     /// The model answered twice, both times with nothing of what was asked for.
     #[error(transparent)]
@@ -45,15 +45,15 @@ pub async fn drive<T>(
                 let reply = match answer(&question, model).await {
                     Ok(reply) => Some(reply.text),
                     Err(_) if question.purpose.is_optional() => None,
-                    Err(source) => {
+                    Err(cause) => {
                         let purpose = question.purpose;
-                        return Err(DriveError::NoAnswer { purpose, source });
+                        return Err(DriveError::NoAnswer { purpose, cause });
                     }
                 };
                 answers.replies.push(reply);
             }
             Need::Vectors(texts) => embed(&texts, answers, embedder).await,
-            Need::Readable(unreadable) => {
+            Need::Unreadable(unreadable) => {
                 // Whoever tries again wants new replies to both questions.
                 answers.replies.truncate(answers.replies.len().saturating_sub(2));
                 return Err(DriveError::Unreadable(unreadable));

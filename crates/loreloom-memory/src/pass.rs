@@ -147,8 +147,8 @@ pub enum Need {
     Reply(ModelQuestion),
     /// The vectors of these texts.
     Vectors(Vec<String>),
-    /// Nothing that could be got: two replies to the same question had nothing to read.
-    Readable(UnreadableReply),
+    /// A readable reply: two to the same question had nothing of what was asked for.
+    Unreadable(UnreadableReply),
 }
 
 /// A reply with nothing of what was asked for, even when asked a second time.
@@ -157,8 +157,13 @@ pub enum Need {
 pub struct UnreadableReply {
     /// What the question was for.
     pub purpose: Purpose,
-    /// The second reply.
+    /// The beginning of the second reply.
     pub reply: String,
+}
+
+impl UnreadableReply {
+    /// How much of a reply is kept, in characters.
+    const SHOWN: usize = 600;
 }
 
 /// The answers so far. A job stores them to continue after a crash.
@@ -215,7 +220,8 @@ impl<'answers> Script<'answers> {
         if is_answer(&found, second) || purpose.is_optional() {
             return Ok(found);
         }
-        Err(Need::Readable(UnreadableReply { purpose, reply: second.to_owned() }))
+        let reply = head(second.trim(), UnreadableReply::SHOWN).to_owned();
+        Err(Need::Unreadable(UnreadableReply { purpose, reply }))
     }
 
     /// The known vectors, which include those of `texts`.

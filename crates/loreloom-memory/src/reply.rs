@@ -15,7 +15,7 @@ const BULLETS: [char; 12] = ['-', '*', '+', '•', '·', '‣', '▪', '◦', '�
 /// Boxes of a list to tick off.
 const BOXES: [&str; 3] = ["[ ] ", "[x] ", "[X] "];
 
-/// A reply whose lines have no list marks, quotes, bold or code fences. With
+/// A reply whose lines have no list marks, quotes, bold, rules or code fences. With
 /// [`TextRules::Literal`] it stays unchanged.
 pub(crate) fn plain_lines(reply: &str, rules: TextRules) -> Cow<'_, str> {
     if !rules.is_tolerant() {
@@ -25,9 +25,11 @@ pub(crate) fn plain_lines(reply: &str, rules: TextRules) -> Cow<'_, str> {
     Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
 }
 
+/// Whether a line is a code fence or a rule such as `---`.
 fn is_fence(line: &str) -> bool {
     let line = line.trim();
-    line.starts_with("```") || line.starts_with("~~~")
+    let is_rule = line.len() >= 3 && line.chars().all(|one| matches!(one, '-' | '*' | '_' | '='));
+    is_rule || line.starts_with("```") || line.starts_with("~~~")
 }
 
 fn plain_line(line: &str) -> String {
@@ -69,16 +71,27 @@ static NOTHING: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 /// A longer reply says something, whatever its first words are.
-const LONGEST_NOTHING: usize = 200;
+const LONGEST_NOTHING: usize = 80;
 
-/// Whether a reply says that there is nothing to report: it is empty, `NONE`, or a sentence such
-/// as "Nothing new happens here."
+/// Whether a reply says that there is nothing to report: it is empty, `NONE`, or one sentence such
+/// as "Nothing new happens here." Only for replies without anything of what was asked for: a
+/// story can begin with the same words.
 pub(crate) fn says_nothing(reply: &str, rules: TextRules) -> bool {
+    is_none(reply, rules) || {
+        let reply = plain_lines(reply, rules);
+        let text = reply.trim().trim_end_matches(['.', '!']);
+        rules.is_tolerant()
+            && text.len() <= LONGEST_NOTHING
+            && !text.contains(['\n', '.', '!', '?', ':', ','])
+            && NOTHING.is_match(text)
+    }
+}
+
+/// Whether a reply is empty or `NONE`.
+pub(crate) fn is_none(reply: &str, rules: TextRules) -> bool {
     let reply = plain_lines(reply, rules);
     let text = reply.trim();
-    text.is_empty()
-        || text.trim_end_matches('.').eq_ignore_ascii_case("none")
-        || rules.is_tolerant() && text.len() <= LONGEST_NOTHING && NOTHING.is_match(text)
+    text.is_empty() || text.trim_end_matches('.').eq_ignore_ascii_case("none")
 }
 
 /// How refusals begin, in the languages that stories are written in. Words that may also begin a
@@ -100,7 +113,7 @@ pub(crate) fn is_refusal(reply: &str) -> bool {
 pub(crate) fn prose(reply: &str, rules: TextRules) -> Option<&str> {
     let text = reply.trim();
     let is_other = rules.is_tolerant()
-        && (is_refusal(text) || says_nothing(text, rules) || text.starts_with(['{', '[']));
+        && (is_refusal(text) || is_none(text, rules) || text.starts_with(['{', '[']));
     (!text.is_empty() && !is_other).then_some(text)
 }
 
@@ -152,6 +165,8 @@ mod tests {
             ("No new threads.", true, false),
             ("Nonetheless, [fact] he stays.", false, false),
             ("Mara noted nothing.", false, false),
+            ("There is no way Odo waves: he is dead.", false, false),
+            ("Nothing new about Mara, but:\n[fact] She left.", false, false),
             (&format!("Nothing was left of the ship. {}", "It burned. ".repeat(20)), false, false),
         ] {
             assert_eq!(says_nothing(reply, TextRules::Tolerant), tolerant, "{reply}");
@@ -185,6 +200,7 @@ mod tests {
             "Nothing is left of the mill. Odo blames Mara, and she leaves for the coast.",
         ] {
             assert!(!is_refusal(text), "{text}");
+            assert_eq!(prose(text, TextRules::Tolerant), Some(text));
         }
         assert_eq!(prose(" Calm. \n", TextRules::Tolerant), Some("Calm."));
         assert_eq!(prose("{\"summary\": \"x\"}", TextRules::Tolerant), None);

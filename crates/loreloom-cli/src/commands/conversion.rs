@@ -206,10 +206,9 @@ impl Converted {
 /// What the way back shows. A target without a way back proves nothing.
 fn proof(imported: &Imported, target: Target, made: &Made) -> Option<RoundTripProof> {
     match (target, made) {
-        (Target::File(format), Made::Bytes(bytes)) if format != imported.format => {
+        (Target::File(format), Made::Bytes(bytes)) => {
             Some(prove(imported, bytes, format, limits()))
         }
-        (Target::File(_), Made::Bytes(_)) => Some(RoundTripProof::default()),
         (Target::Vault | Target::File(_), _) => None,
     }
 }

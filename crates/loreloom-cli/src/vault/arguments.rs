@@ -30,7 +30,7 @@ pub(crate) struct VaultArguments {
 pub(crate) struct VaultPlace {
     pub(crate) name: Option<String>,
     pub(crate) folder: PathBuf,
-    pub(crate) told: VaultTold,
+    pub(crate) told: VaultOrigin,
     /// What happens if it cannot be read when it is opened.
     pub(crate) patience: Patience,
     /// Its own settings.
@@ -51,7 +51,7 @@ pub(crate) enum Patience {
 
 /// Who told of a vault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum VaultTold {
+pub(crate) enum VaultOrigin {
     /// The arguments or the configuration. What is said for all vaults holds for it.
     #[default]
     AtStart,
@@ -70,7 +70,7 @@ pub(crate) enum VaultTold {
 impl VaultPlace {
     /// A vault without a name.
     pub(crate) fn unnamed(folder: &Path) -> Self {
-        let (told, overrides) = (VaultTold::AtStart, Changes::default());
+        let (told, overrides) = (VaultOrigin::AtStart, Changes::default());
         Self {
             name: None,
             folder: folder.to_owned(),
@@ -119,7 +119,7 @@ impl VaultArguments {
 
     /// One more.
     pub(crate) fn add(&mut self, name: Option<String>, folder: PathBuf, overrides: Changes) {
-        let (told, patience) = (VaultTold::AtStart, Patience::default());
+        let (told, patience) = (VaultOrigin::AtStart, Patience::default());
         self.vaults.push(VaultPlace { name, folder, told, patience, overrides });
     }
 

@@ -15,14 +15,15 @@ use loreloom_core::{
     tokens::ByteEstimate,
     units::Tokens,
 };
-use loreloom_formats::vault::{NoteFile, NoteRead, NoteRules, read_fields, read_note, tags_of};
+use loreloom_formats::vault::{NoteFile, NoteRead, NoteRules, read_fields, read_note};
 use loreloom_llm::obsidian::ObsidianError;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use loreloom_settings::{Changes, override_note};
 
 use super::{
-    arguments::{Patience, VaultPlace, VaultSettings, VaultTold, own_reading},
+    advice::admission_advice,
+    arguments::{Patience, VaultOrigin, VaultPlace, VaultSettings, own_reading},
     rest::{Freshness, Refreshing, RestAccess, RestVault, is_address},
 };
 use crate::vault_folder::{
@@ -157,8 +158,8 @@ impl Place {
         if is_address(place) {
             let url = place.to_string_lossy();
             return Ok(Self::Rest(match told {
-                VaultTold::AtStart => rest.open(&url)?,
-                VaultTold::Registered { key, certificate, is_new } => {
+                VaultOrigin::AtStart => rest.open(&url)?,
+                VaultOrigin::Registered { key, certificate, is_new } => {
                     let access = (key.as_ref(), certificate.as_deref());
                     rest.open_registered(&url, access, *is_new)?
                 }
@@ -434,29 +435,8 @@ impl Source {
         if self.read.is_empty() || self.notes().next().is_some() {
             return None;
         }
-        let mut tags: BTreeMap<String, usize> = BTreeMap::new();
-        for (text, _) in self.read.values() {
-            for tag in tags_of(text, rules) {
-                *tags.entry(tag).or_default() += 1;
-            }
-        }
-        let mut tags: Vec<(String, usize)> = tags.into_iter().collect();
-        tags.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-        let often: Vec<String> =
-            tags.iter().take(3).map(|(tag, count)| format!("`#{tag}` ({count})")).collect();
-        let by_tag = match tags.first() {
-            Some((tag, _)) => format!(
-                ", and `--vault-notes '#{tag}'` those with one tag (the most frequent are {})",
-                often.join(", ")
-            ),
-            None => String::new(),
-        };
         let own = own_reading(rules, &self.overrides);
-        Some(format!(
-            "`vault.notes` is `{}`; `--vault-notes all` uses all {} notes{by_tag}",
-            own.admits,
-            self.read.len(),
-        ))
+        Some(admission_advice(self.read.values().map(|(text, _)| &**text), &own))
     }
 
     /// Takes over files; those with the text of before keep their note.

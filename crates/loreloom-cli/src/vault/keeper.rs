@@ -17,7 +17,7 @@ use tokio::{runtime::Handle, sync::Mutex};
 
 use super::{
     VaultSettings,
-    arguments::{Patience, VaultPlace, VaultTold},
+    arguments::{Patience, VaultOrigin, VaultPlace},
     contents::{Contents, SourceStates, Vaults, Watching},
     rest::{Freshness, RestAccess, is_address},
 };
@@ -150,7 +150,7 @@ impl Keeper {
                 continue;
             }
             let (key, certificate) = (key.clone(), certificate.clone());
-            let told = VaultTold::Registered { key, certificate, is_new };
+            let told = VaultOrigin::Registered { key, certificate, is_new };
             let (folder, overrides) = (PathBuf::from(place), own_settings(notes.as_deref()));
             let patience = if is_new { Patience::MustBeThere } else { Patience::MayWait };
             let name = Some(name.clone());

@@ -15,7 +15,7 @@ pub(crate) mod near;
 mod notes;
 pub(crate) mod placing;
 pub(crate) mod render;
-mod same_text;
+pub(crate) mod same_text;
 pub(crate) mod scanner;
 pub(crate) mod texts;
 pub(crate) mod timing;

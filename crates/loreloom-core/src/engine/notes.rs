@@ -58,7 +58,7 @@ pub(super) fn finish(
     let own = vault_turn(input, &lines)?;
     let (selected, selection) = selected(own, &matched, input);
     let EngineInput { turn, state, rules, .. } = *input;
-    let rendering = NoteRendering::new(turn.macros(), &rules.regex_scripts, &state.variables);
+    let rendering = NoteRendering::new(turn.macros(), rules, &state.variables);
     let mut tools = VaultTools {
         counter: instruments.counter,
         dice: &mut *instruments.dice,

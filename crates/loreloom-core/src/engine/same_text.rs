@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::Decision;
+use super::{Decision, EngineInput};
 use crate::{
     ids::{BookId, EntryId},
     library::Library,
@@ -28,6 +28,32 @@ impl SameText {
     pub(crate) fn is_default(&self) -> bool {
         *self == Self::default()
     }
+}
+
+/// The texts that a dialect has taken so far. A copy in another book is left out before it costs
+/// any budget.
+#[derive(Debug, Default)]
+pub(crate) struct TakenTexts(FxHashMap<String, (BookId, EntryId)>);
+
+impl TakenTexts {
+    /// The first entry of another book with the same text, as the reason to leave this one out.
+    pub(crate) fn copied(&self, book: &BookId, text: &str) -> Option<Stop> {
+        let (other, of) = self.0.get(text.trim())?;
+        (other != book).then(|| Stop::Copied { of: of.clone() })
+    }
+
+    /// Remembers a text.
+    pub(crate) fn add(&mut self, book: &BookId, entry: &EntryId, text: &str) {
+        let text = text.trim();
+        if !text.is_empty() && !self.0.contains_key(text) {
+            self.0.insert(text.to_owned(), (book.clone(), entry.clone()));
+        }
+    }
+}
+
+/// Whether copies are looked for: they need two books.
+pub(crate) fn finds_copies(input: &EngineInput<'_>) -> bool {
+    input.rules.same_text == SameText::Once && input.library.books().len() > 1
 }
 
 /// Takes out texts that an entry of another book has put in before.
@@ -57,6 +83,59 @@ pub(super) fn drop_repeats(decision: &mut Decision, library: &Library) {
             if let Some(pool) = pools.find(|one| one.pool == pool) {
                 pool.used = pool.used.checked_sub(tokens).unwrap_or_default();
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::{
+        book::{Book, Entry, Key},
+        chat::{Message, Role},
+        library::{Dialect, LibrarySource, Volume},
+        report::Verdict,
+        rules::Rules,
+        story::Engine,
+        units::Tokens,
+    };
+
+    fn volume(id: &str, content: &str, dialect: Dialect) -> Volume {
+        let mut entry = Entry::new(format!("{id}/0").as_str());
+        entry.activation.keys = vec![Key::parse("bell")];
+        entry.content = content.to_owned();
+        let mut book = Book::new(id, id);
+        book.entries = vec![entry];
+        Volume { book: Arc::new(book), dialect }
+    }
+
+    #[test]
+    fn a_copy_costs_no_budget() {
+        let long = "The old bell rings. ".repeat(30);
+        for dialect in [Dialect::WorldInfo, Dialect::Kobold] {
+            let volumes = vec![
+                volume("a", &long, dialect),
+                volume("b", &long, dialect),
+                volume("c", "The bell is cracked.", dialect),
+            ];
+            let mut rules = Rules::default();
+            rules.world_info.budget_cap = 180;
+            let source = LibrarySource { volumes, notes: Vec::new(), rules };
+            let engine = Engine::from_source(&source);
+            let mut story = engine.story("chat").with_context(Tokens(360));
+            story.say(Message::new(Role::User, None, "Ring the bell."));
+            let turn = story.weave();
+            let code = |entry: &str| {
+                let verdicts = turn.decision().report.verdicts.iter();
+                verdicts.filter(|one| one.entry.as_str() == entry).map(Verdict::code).next()
+            };
+            let codes = [code("a/0"), code("b/0"), code("c/0")];
+            assert_eq!(
+                codes,
+                [Some("activated"), Some("copied"), Some("activated")],
+                "{dialect:?}"
+            );
         }
     }
 }

@@ -94,10 +94,14 @@ pub(super) fn hazards(text: &str) -> Vec<Hazard> {
         before = None;
     }
     // What hides a text is named as a whole.
-    let hidden: Vec<Hazard> =
+    let mut hidden: Vec<Hazard> =
         found.iter().filter(|one| one.kind == HazardKind::HiddenText).copied().collect();
-    let inside =
-        |one: &Hazard| hidden.iter().any(|run| run.start <= one.start && one.end <= run.end);
+    hidden.sort_by_key(|run| run.start);
+    // Runs do not overlap, so only the last that begins before a hazard can hold it.
+    let inside = |one: &Hazard| {
+        let after = hidden.partition_point(|run| run.start <= one.start);
+        after.checked_sub(1).is_some_and(|at| one.end <= hidden[at].end)
+    };
     found.retain(|one| one.kind == HazardKind::HiddenText || !inside(one));
     found.sort_by_key(|hazard| hazard.start);
     found

@@ -64,7 +64,7 @@ impl CycleReport {
     /// The first stage whose model did not answer, and why.
     pub(crate) fn unanswered(&self) -> Option<(&DriveError, &ModelError)> {
         self.failed.iter().find_map(|(_, error)| match error {
-            DriveError::NoAnswer { source, .. } => Some((error, source)),
+            DriveError::NoAnswer { cause, .. } => Some((error, cause)),
             DriveError::Unreadable(_) => None,
         })
     }

@@ -8,7 +8,7 @@ use super::{Config, GUARD, PassSource, bullets, contents, lines::for_each_tagged
 use crate::{
     pass::{ModelQuestion, Need, Purpose, Script},
     record::{ArcSummary, Memory, Scene, StoryArc},
-    reply::{prose, says_nothing},
+    reply::{is_none, prose},
     rules::Rules,
     similarity::Vectors,
     text::{jaccard, pattern, units},
@@ -18,7 +18,7 @@ use loreloom_ports::MemoryId;
 
 static LINE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?im)^\[(arc|resolved)\](\s+)(.+)$"));
 static LOOSE_LINE: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?im)^\[\s*(arc|resolved)[^\]]*\](:?\s*)(.+)$"));
+    LazyLock::new(|| pattern(r"(?im)^\[\s*(arc|resolved)\b[^\]]*\](:?\s*)(.+)$"));
 
 /// An arc must be longer than this.
 const SHORTEST: usize = 15;
@@ -63,7 +63,7 @@ pub fn prompt_for(source: &PassSource<'_>, open: &[&str]) -> ModelQuestion {
 /// Reads a reply. One closing line may close several of the `open` arcs.
 pub fn parse(reply: &str, open: &[&str], rules: &Rules) -> ArcsReply {
     let mut change = ArcsReply::default();
-    if says_nothing(reply, rules.text) {
+    if is_none(reply, rules.text) {
         return change;
     }
     let line = rules.text.choose(&LOOSE_LINE, &LINE);

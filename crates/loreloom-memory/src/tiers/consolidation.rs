@@ -15,7 +15,7 @@ use crate::{
     pass::{ModelQuestion, Need, Purpose, Script},
     recall::tokens,
     record::{Entity, Expiration, Memory, MemoryKind, Retirement, TimeScope},
-    reply::says_nothing,
+    reply::{is_none, says_nothing},
     rules::Merged,
     score::{timeline, trim_by_priority},
     similarity::{Measured, Vectors},
@@ -262,14 +262,16 @@ enum ConsolidationReply {
 /// Reads a reply. A line of another kind keeps that kind.
 fn read(reply: Option<&str>, input: &ConsolidationInput<'_>) -> ConsolidationReply {
     let Some(reply) = reply else { return ConsolidationReply::Unreadable };
-    if says_nothing(reply, input.config.rules.text) {
+    if is_none(reply, input.config.rules.text) {
         return ConsolidationReply::NothingToMerge;
     }
     let lines = parse_lines(reply, input.tier, input.config.rules);
-    if lines.is_empty() {
-        ConsolidationReply::Unreadable
-    } else {
+    if !lines.is_empty() {
         ConsolidationReply::Merged(lines)
+    } else if says_nothing(reply, input.config.rules.text) {
+        ConsolidationReply::NothingToMerge
+    } else {
+        ConsolidationReply::Unreadable
     }
 }
 

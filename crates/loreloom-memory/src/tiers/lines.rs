@@ -10,7 +10,7 @@ use regex::{Captures, Regex};
 use super::consolidation::Tier;
 use crate::{
     record::{Expiration, MemoryKind},
-    reply::{plain_lines, says_nothing},
+    reply::{is_none, plain_lines},
     rules::Rules,
     text::{LINE_ENDS, pattern, units},
 };
@@ -46,7 +46,7 @@ pub struct MemoryCandidate {
 
 /// Reads all lines of a tier's kinds whose statement is long enough.
 pub fn parse_lines(reply: &str, tier: Tier, rules: &Rules) -> Vec<MemoryCandidate> {
-    if says_nothing(reply, rules.text) {
+    if is_none(reply, rules.text) {
         return Vec::new();
     }
     let line = match tier {

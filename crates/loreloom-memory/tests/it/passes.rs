@@ -38,7 +38,7 @@ fn played<T>(
     loop {
         match pass(&mut Script::new(&answers)) {
             Ok(outcome) => return Ok(outcome),
-            Err(need @ (Need::Reply(_) | Need::Readable(_))) => return Err(need),
+            Err(need @ (Need::Reply(_) | Need::Unreadable(_))) => return Err(need),
             Err(Need::Vectors(texts)) => {
                 for text in texts {
                     answers.vectors.insert(&text, None);

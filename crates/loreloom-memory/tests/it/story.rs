@@ -71,7 +71,7 @@ pub(crate) fn play<T>(replies: &[String], pass: impl Fn(&mut Script<'_>) -> Resu
         match played {
             Ok(outcome) => return outcome,
             // The model is asked no third time: as if it had been silent.
-            Err(Need::Readable(_)) => answers.replies[used - 1] = None,
+            Err(Need::Unreadable(_)) => answers.replies[used - 1] = None,
             Err(Need::Reply(_)) => answers.replies.push(None),
             Err(Need::Vectors(texts)) => {
                 for text in texts {

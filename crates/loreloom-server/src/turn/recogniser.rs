@@ -186,7 +186,17 @@ impl Turns {
         // A chat stays in the list until it is read: this future may be dropped.
         for _ in 0..MOST_READ {
             let Some(chat) = unread.chats.last().cloned() else { break };
-            self.read_chat(&chat).await?;
+            let read = self.read_chat(&chat).await;
+            if let Err(StoreError::Damaged { .. }) = &read {
+                // No wait cures it. The other stories of the tenant go on.
+                tracing::warn!(
+                    chat = chat.as_str(),
+                    "a chat cannot be read, so it is not recognised"
+                );
+                unread.chats.pop();
+                continue;
+            }
+            read?;
             unread.chats.pop();
         }
         Ok(())

@@ -56,7 +56,8 @@ pub(super) async fn changed_chats(
 ) -> Result<ChangedChats, StoreError> {
     const FIND: &str = "SELECT now.mark, c.id, c.version \
          FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS mark) now \
-         LEFT JOIN chats c ON c.tenant = $1 AND c.changed >= ($2::bigint)::text::xid8";
+         LEFT JOIN chats c ON c.tenant = $1 AND c.changed >= ($2::bigint)::text::xid8 \
+         ORDER BY c.changed";
     let doing = "looking for changes";
     let rows = query(client, doing, FIND, &[&tenant.as_str(), &signed(mark.0)]).await?;
     let found = decode_all(&rows, doing, |row| {

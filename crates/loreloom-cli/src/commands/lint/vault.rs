@@ -8,7 +8,9 @@ use std::{
 
 use anyhow::Context as _;
 use loreloom_core::{
-    dialects::vault::{Note, NoteSource, Setup, Severity, inspect_setup, inspect_use, join},
+    dialects::vault::{
+        Issue, IssueKind, Note, NoteSource, Setup, Severity, inspect_setup, inspect_use, join,
+    },
     tokens::TokenCounter,
 };
 use loreloom_formats::vault::{
@@ -19,8 +21,8 @@ use super::finding::Finding;
 use crate::{
     files,
     vault::{
-        RestAccess, RestVault, VaultSettings, error_chain, is_address, read_definitions,
-        take_definitions,
+        RestAccess, RestVault, VaultSettings, admission_advice, error_chain, is_address,
+        read_definitions, take_definitions,
     },
     vault_folder::{FolderLimits, Reading, VaultFolder},
 };
@@ -171,12 +173,17 @@ impl VaultFiles {
             findings.extend(odd);
             notes.extend(note.map(|note| note.counted(counter)));
         }
+        let no_lore = (notes.is_empty() && !self.files.is_empty()).then(|| {
+            let advice = admission_advice(self.files.iter().map(|file| &*file.text), rules);
+            IssueKind::NoLore { vault: String::new(), files: self.files.len(), advice }
+        });
         let notes = join(notes, self.settings.conflict, counter);
         let path = |title: &str| {
             notes.iter().find(|note| note.title == title).map_or("vault", |note| &note.path)
         };
         let mut issues = inspect_use(&notes, &self.settings.using);
         issues.extend(inspect_setup(&self.setup));
+        issues.extend(no_lore.map(|kind| Issue { title: String::new(), kind }));
         findings.extend(
             issues.iter().map(|one| Finding::of_issue(path(&one.title), &one.title, &one.kind)),
         );

@@ -9,7 +9,10 @@ use super::{
     rules::{Overflow, Ties},
 };
 use crate::{
-    engine::budget::{Budget, BudgetRule},
+    engine::{
+        budget::{Budget, BudgetRule},
+        same_text::{TakenTexts, finds_copies},
+    },
     library::EntryIx,
     report::BudgetUse,
     units::Tokens,
@@ -43,10 +46,22 @@ impl CardScan<'_> {
         let closes = self.rules.overflow == Overflow::Strict;
         let rule = BudgetRule { closes, names_oversized: true, ..BudgetRule::default() };
         let mut budget = Budget::new(limit, rule);
+        let library = self.scanner.input.library;
+        let mut texts = finds_copies(&self.scanner.input).then(TakenTexts::default);
         for piece in pieces {
+            let book = &library.book(piece.ix).id;
+            if let Some(stop) = texts.as_ref().and_then(|texts| texts.copied(book, &piece.text)) {
+                self.stops.replace(piece.ix, stop);
+                continue;
+            }
             let free = self.terms(piece.ix).ignores_budget;
             match if free { Ok(()) } else { budget.take(piece.cost) } {
-                Ok(()) => self.active.push(piece),
+                Ok(()) => {
+                    if let Some(texts) = &mut texts {
+                        texts.add(book, &library.entry(piece.ix).id, &piece.text);
+                    }
+                    self.active.push(piece);
+                }
                 Err(stop) => self.stops.replace(piece.ix, stop),
             }
         }

@@ -197,7 +197,7 @@ impl VaultState {
             let repetition = rules.repetition;
             let forgets = rules.quirks.staleness_is_forgotten;
             let longest = forgets.then(|| repetition.stale_after.saturating_mul(2));
-            next.grow_stale(injected, longest, is_in);
+            next.grow_stale(injected, (longest, repetition.stale_after), is_in);
         }
         next.streak.retain(|id, _| is_in(id));
         for (id, _) in injected {
@@ -206,15 +206,19 @@ impl VaultState {
         next
     }
 
-    /// Counts generations without each note, and forgets those of more than `longest`.
+    /// Counts generations without each note, and forgets those of more than `longest`. If none is
+    /// forgotten, counting ends where a note is stale: otherwise each turn would store a change
+    /// for every note that was ever sent.
     fn grow_stale(
         &mut self,
         injected: &[(EntryId, Option<f64>)],
-        longest: Option<u32>,
+        (longest, stale_after): (Option<u32>, u32),
         is_in: impl Fn(&EntryId) -> bool,
     ) {
         self.staleness.retain(|id, generations| {
-            *generations += 1;
+            if longest.is_some() || *generations < stale_after {
+                *generations += 1;
+            }
             is_in(id) || longest.is_none_or(|longest| *generations < longest)
         });
         self.staleness.extend(injected.iter().map(|(id, _)| (id.clone(), 0)));

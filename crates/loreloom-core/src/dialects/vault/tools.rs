@@ -9,6 +9,7 @@ use crate::{
     library::EntryIx,
     macros::{MacroValues, VariableChanges, Variables, is_dynamic},
     regex_script::RegexScript,
+    rules::Rules,
     scan::Steps,
     state::StoryState,
     tokens::TokenCounter,
@@ -46,9 +47,10 @@ pub(super) struct NoteText<'a> {
 
 impl<'a> NoteRendering<'a> {
     /// Replaces macros with these values and runs these scripts.
-    pub fn new(macros: MacroValues<'a>, scripts: &'a [RegexScript], variables: &Variables) -> Self {
+    pub fn new(macros: MacroValues<'a>, rules: &'a Rules, variables: &Variables) -> Self {
         let state = StoryState { variables: variables.clone(), ..StoryState::default() };
-        Self { macros, scripts, steps: Steps::default(), state, has_written: false }
+        let (scripts, steps) = (rules.regex_scripts.as_slice(), Steps::within(rules.steps));
+        Self { macros, scripts, steps, state, has_written: false }
     }
 
     /// The variables after the notes that were sent, if those changed any.

@@ -60,6 +60,11 @@ impl WorldInfoScan<'_> {
             one.rendered = Some(rendered.clone());
         }
         let body = one.body(library);
+        let book = &library.book(one.ix).id;
+        if let Some(stop) = self.texts.as_ref().and_then(|texts| texts.copied(book, body)) {
+            self.stops.add(one.key, stop);
+            return;
+        }
         let needed = match self.wrapped(one, body) {
             Some(wrapped) => wrapped.tokens,
             None => self.scanner.counter.count(body),
@@ -72,6 +77,12 @@ impl WorldInfoScan<'_> {
         let (library, counter) = (self.scanner.input.library, self.scanner.counter);
         let (text, writes) = self.render(one).unzip();
         let said = text.as_deref().unwrap_or_else(|| one.body(library));
+        let book = &library.book(one.ix).id;
+        if let Some(stop) = self.texts.as_ref().and_then(|texts| texts.copied(book, said)) {
+            self.failed.insert(one.key);
+            self.stops.add(one.key, stop);
+            return;
+        }
         let wrapped = self.wrapped(one, said);
         let measure = match &wrapped {
             Some(wrapped) => wrapped.measure,
@@ -91,6 +102,10 @@ impl WorldInfoScan<'_> {
         };
         match fits {
             Ok(()) => {
+                if let Some(texts) = &mut self.texts {
+                    let said = text.as_deref().unwrap_or_else(|| one.body(library));
+                    texts.add(book, &one.entry(library).id, said);
+                }
                 self.activate(one, text, wrapped);
                 self.scanner.write(&writes.unwrap_or_default());
             }

@@ -16,6 +16,7 @@ use crate::{
         EngineInput, Scanner, Timing,
         budget::{Budget, BudgetRule},
         cause::Cause,
+        same_text::{TakenTexts, finds_copies},
         texts::ScanSource,
         timing::RecursionStep,
         verdicts::Stops,
@@ -142,6 +143,8 @@ pub(super) struct WorldInfoScan<'a> {
     /// The candidate that did not fit, if macros or a wrapper changed its text.
     pub(super) unfit: Option<(CandidateKey, Box<RenderedText>)>,
     pub(super) activated: Vec<Activated>,
+    /// Their texts, where copies are looked for.
+    pub(super) texts: Option<TakenTexts>,
     /// By entry: whether it, or one that shares its result, is activated. Dense, because
     /// every pass asks for all of them.
     pub(super) placed: Vec<bool>,
@@ -186,6 +189,7 @@ impl<'a> WorldInfoScan<'a> {
             newline,
             unfit: None,
             activated: Vec::new(),
+            texts: finds_copies(&input).then(TakenTexts::default),
             placed: vec![false; library.len()],
             failed: FxHashSet::default(),
             stops: Stops::default(),

@@ -19,6 +19,9 @@ use crate::{
     window::catch_up_chunks,
 };
 
+/// The most unreadable replies that a job keeps.
+const MOST_UNREAD: usize = 5;
+
 impl JobPasses {
     /// Reads the next piece.
     pub(super) async fn catch_up_piece(
@@ -61,7 +64,8 @@ impl JobPasses {
         let done = job.body.done + 1;
         let total = done + u32::try_from(pieces.len() - 1).unwrap_or(u32::MAX);
         let mut body = JobBody { done, total, ..job.body.clone() };
-        body.unread.extend(report.unread());
+        let room = MOST_UNREAD.saturating_sub(body.unread.len());
+        body.unread.extend(report.unread().take(room));
         let outcome = match () {
             () if !is_last => Outcome::Further(body),
             () if body.unread.is_empty() => Outcome::Done,

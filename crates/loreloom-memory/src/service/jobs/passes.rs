@@ -212,7 +212,7 @@ impl JobPasses {
 
     /// Whether the job must be tried again because its model failed.
     fn again(&self, job: &Job, passed: &PassOutput) -> Option<Outcome> {
-        let (failure, source) = passed.report.unanswered()?;
+        let (failure, cause) = passed.report.unanswered()?;
         let error = failure.to_string();
         if job.attempts >= ATTEMPTS {
             // A part of the work is worth storing; none at all is a failure.
@@ -222,7 +222,7 @@ impl JobPasses {
         let answers = serde_json::to_string(&passed.saved).ok();
         Some(Outcome::Again {
             body: JobBody { answers, ..job.body.clone() },
-            due: self.later(job.attempts, source),
+            due: self.later(job.attempts, cause),
             error,
         })
     }

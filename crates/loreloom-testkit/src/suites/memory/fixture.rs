@@ -136,7 +136,7 @@ impl<'case> Fixture<'case> {
                         answers.vectors.insert(&text, None);
                     }
                 }
-                Err(Need::Readable(unread)) => return Err(unread.to_string()),
+                Err(Need::Unreadable(unread)) => return Err(unread.to_string()),
             }
         }
     }
