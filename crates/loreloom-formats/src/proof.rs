@@ -144,7 +144,7 @@ mod tests {
             "data":{"name":"Orla","description":"d","extensions":{}}}"#;
         let proof = proof(card, Format::CardV2);
         let lost: Vec<&str> = proof.lost.iter().map(|loss| loss.field.as_str()).collect();
-        assert_eq!(lost, ["chat", "fav"], "{proof:?}");
+        assert_eq!(lost, ["fav", "chat"], "{proof:?}");
     }
 
     #[test]

