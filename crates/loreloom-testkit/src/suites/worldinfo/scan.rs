@@ -7,7 +7,7 @@ use loreloom_core::{
     chat::{GenerationType, Path, Role},
     dialects::worldinfo::{self, Quirks, Scan, Strategy, WorldInfoRules},
     dice::{Dice, Roll},
-    engine::{DEFAULT_DEPTH, EngineInput},
+    engine::{DEFAULT_DEPTH, EngineInput, SameText},
     ids::{ChatId, EntryId},
     library::{ActiveEntries, Attachment, EntryIx, Library, Scope},
     note::AuthorsNote,
@@ -139,6 +139,8 @@ impl<'input> Case<'input> {
         let rules = Rules {
             world_info: self.rules.clone(),
             regex_scripts: scripts.unwrap_or_default(),
+            // As the profile of the recorded program.
+            same_text: SameText::Twice,
             ..Rules::default()
         };
         let (state, active, turn) = (&self.state.clone(), &active, &request);
