@@ -25,8 +25,9 @@ fn main() {
     let messages = STORY.map(|(role, name, text)| Message::new(role, Some(name), text));
     let path = Path::of(ChatId::from("first"), messages);
     let mut index = PassageIndex::new(["Wren".to_owned(), "Mira".to_owned()]);
-    for (_, speaker, text) in STORY {
-        index.push(Passage { speaker: Some(speaker), text, stretch: 0 }, None);
+    for (role, speaker, text) in STORY {
+        let by_player = role == Role::User;
+        index.push(Passage { speaker: Some(speaker), text, stretch: 0, by_player }, None);
     }
     // The model sees the last two messages anyway.
     let query = RecallQuery {

@@ -10,14 +10,14 @@ export default defineConfig({
   // `*.test.ts` are unit tests, which vitest runs.
   testMatch: '*.spec.ts',
   outputDir: '../target/ui/results',
-  globalSetup: './tests/server.ts',
-  // One server with one story: what a test changes, the next would see.
-  workers: 1,
+  // Each worker has a server of its own. The tests of a file run in order.
+  workers: 2,
   fullyParallel: false,
   // Generous: a busy machine is not a fault of the page.
   timeout: 180_000,
   expect: { timeout: 15_000 },
-  retries: 0,
+  // CI tries a failed test once more and lists it as flaky; at home a failure is a failure.
+  retries: process.env.CI ? 1 : 0,
   reporter: [['line']],
   use: {
     browserName: 'chromium',

@@ -1,21 +1,14 @@
 //! Lays out OpenAI's vocabularies as the tokenizers use them.
 
-#[path = "src/tokenizers/table.rs"]
-#[expect(dead_code, reason = "the tokenizers look up, this only lays out")]
-mod table;
-
 use std::{env, error::Error, fs, path::Path};
 
 use tiktoken_rs::CoreBPE;
-
-use self::table::{size, walk};
 
 /// More than the largest vocabulary has.
 const MOST_TOKENS: u32 = 210_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=src/tokenizers/table.rs");
     let folder = env::var_os("OUT_DIR").ok_or("cargo names no OUT_DIR")?;
     for (name, bpe) in [
         ("o200k_base", tiktoken_rs::o200k_base()?),
@@ -24,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("r50k_base", tiktoken_rs::r50k_base()?),
     ] {
         #[expect(clippy::disallowed_methods, reason = "cargo made the folder for this file")]
-        fs::write(Path::new(&folder).join(name), lay_out(&tokens_of(&bpe)))?;
+        fs::write(Path::new(&folder).join(name), lay_out(&tokens_of(&bpe))?)?;
     }
     Ok(())
 }
@@ -40,22 +33,12 @@ fn tokens_of(bpe: &CoreBPE) -> Vec<Vec<u8>> {
     tokens
 }
 
-/// Lays out tokens, each at its rank; an empty one is none.
-fn lay_out(tokens: &[Vec<u8>]) -> Vec<u8> {
-    let mut places = vec![0_u32; size(tokens.len())];
-    for (token, rank) in tokens.iter().zip(1_u32..).filter(|(token, _)| !token.is_empty()) {
-        if let Some(free) = walk(token, places.len()).find(|&at| places[at] == 0) {
-            places[free] = rank;
-        }
+/// The number of tokens, the length of each, and the tokens by rank; an empty one is none.
+fn lay_out(tokens: &[Vec<u8>]) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut bytes = u32::try_from(tokens.len())?.to_le_bytes().to_vec();
+    for token in tokens {
+        bytes.push(u8::try_from(token.len())?);
     }
-    let mut end = 0;
-    let ends = tokens.iter().map(|token| {
-        end += token.len();
-        end
-    });
-    let numbers = std::iter::once(tokens.len()).chain(ends);
-    let numbers = numbers.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
-    let mut bytes: Vec<u8> = numbers.chain(places).flat_map(u32::to_le_bytes).collect();
     bytes.extend(tokens.iter().flatten());
-    bytes
+    Ok(bytes)
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { axe, cutOff, expect, json, shot, test, theme } from './kit';
 import { model } from './model';
+import { ScriptedModel } from './scripted';
 import { serve } from './server';
 
 /** A server of one's own, with stories that are kept for the length of a test. */
@@ -57,6 +58,7 @@ test('a connection is set up, tried out, routed to, changed and removed', async 
       .first()
       .fill('tale');
     await page.getByLabel(/^Context size/).fill('16384');
+    await page.getByRole('checkbox', { name: /^Stories/ }).uncheck();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await expect(page.locator('.connform').getByRole('alert')).toContainText(
       'a key is named by its source',
@@ -108,6 +110,82 @@ test('a connection is set up, tried out, routed to, changed and removed', async 
     await expect(page.getByRole('heading', { name: /^cloud/ })).toHaveCount(0);
     await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
     await expect(page.getByRole('heading', { name: /^cloud/ })).toBeVisible();
+  });
+  upstream.stop();
+});
+
+test('one step sets up a connection with its key, its model and what it is used for', async ({
+  page,
+}) => {
+  const upstream = await ScriptedModel.start();
+  await alone(async (address) => {
+    await page.goto(`${address}/settings/models`);
+    await page.getByRole('button', { name: 'Add a connection' }).click();
+    const form = page.locator('.connform');
+    await form.getByLabel('Name', { exact: false }).first().fill('own');
+    await form.getByLabel('Address').fill(upstream.address);
+    await form.getByRole('checkbox', { name: /^Memories/ }).check();
+    // Without a model it cannot be used, and the form says what to do.
+    await expect(form.getByRole('button', { name: 'Save', exact: true })).toBeDisabled();
+    await expect(form).toContainText('Choose a model: press Test');
+    await form.getByRole('button', { name: /^Test/ }).click();
+    await expect(form.locator('.steps li')).toHaveCount(9, { timeout: 20_000 });
+    await expect(form.getByLabel(/^Model/)).toHaveValue('scripted-1');
+    await form.getByLabel(/^Paste a key/).fill('sk-page-canary');
+    await axe(page);
+    await shot(page, 'connection-uses-light');
+    await form.getByRole('button', { name: 'Save', exact: true }).click();
+    await expect(form).toHaveCount(0);
+    const card = page.locator('section.card', { has: page.getByRole('heading', { name: /^own/ }) });
+    await expect(card.locator('.tag', { hasText: 'Stories' })).toBeVisible();
+    await expect(card.locator('.tag', { hasText: 'Memories' })).toBeVisible();
+    await expect(card).toContainText(/in a file that only you can read|in your desktop’s keyring/);
+    await expect(page.locator('body')).not.toContainText('sk-page-canary');
+    expect((await json<Routes>('/routes')).set).toEqual({
+      routes: [],
+      features: { writer: 'own', extractor: 'own' },
+    });
+    // A story that chooses nothing uses it, under its name.
+    await page.goto(`${address}/new`);
+    await page.getByLabel('How it begins').fill('The lamp goes out.');
+    await page.getByRole('button', { name: 'Play', exact: true }).click();
+    await expect(page.getByRole('button', { name: /Model: scripted-1/ })).toBeVisible();
+    upstream.say('It burns again.');
+    await page.getByLabel('Your next message').fill('I light it.');
+    await page.keyboard.press('Enter');
+    await expect(page.locator('.msg .prose').last()).toHaveText('It burns again.');
+    expect(upstream.last().model).toBe('scripted-1');
+  });
+  upstream.stop();
+});
+
+test('a connection without a model asks for one before anything is sent', async ({ page }) => {
+  const upstream = await ScriptedModel.start();
+  await alone(async (address) => {
+    const put = (path: string, body: unknown) =>
+      json(path, {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    await put('/connections/bare', { kind: 'openai', url: upstream.address });
+    await put('/routes', { routes: [], features: { writer: 'bare' } });
+    await page.goto(`${address}/new`);
+    await page.getByLabel('How it begins').fill('Rain.');
+    await page.getByRole('button', { name: 'Play', exact: true }).click();
+    await expect(page.getByRole('button', { name: 'Model: Choose a model' })).toBeVisible();
+    await page.getByLabel('Your next message').fill('Hello?');
+    await page.keyboard.press('Enter');
+    await expect(page.getByRole('alert')).toContainText('connection `bare` names no model');
+    await shot(page, 'nomodel-light');
+    upstream.say('Hello.');
+    await page.getByRole('alert').getByRole('button', { name: 'Choose a model' }).click();
+    await page.locator('dialog select').first().selectOption('scripted-1');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await expect(page.getByRole('button', { name: 'Model: scripted-1' })).toBeVisible();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await expect(page.locator('.msg .prose').last()).toHaveText('Hello.');
+    expect(upstream.last().model).toBe('scripted-1');
   });
   upstream.stop();
 });

@@ -34,7 +34,14 @@ test('the graph shows what the server says, a choice explains its ties, and a fo
   await expect(page.locator('.side')).toContainText('names its key “brinepay”');
   await expect(page.locator('.side')).toContainText('names the key “boatswain-of-isles”');
   await page.getByLabel('Way to').selectOption({ label: 'Brinepay' });
-  await expect(page.locator('.side')).toContainText('The ferryman → Brinepay');
+  const chain = page.getByRole('list', { name: 'The way, step by step' });
+  await expect(chain.getByRole('button')).toHaveText(['The ferryman', 'Brinepay']);
+  await expect(chain).toContainText('names its key “brinepay”');
+  // Each step leads on, also over several.
+  await chain.getByRole('button', { name: 'Brinepay' }).click();
+  await page.getByLabel('Way to').selectOption({ label: 'The skerry' });
+  await expect(chain.getByRole('button')).toHaveText(['Brinepay', 'The ferryman', 'The skerry']);
+  await chain.getByRole('button', { name: 'The ferryman' }).click();
   await axe(page);
   await shot(page, 'graph-choice-light');
   await page.getByRole('button', { name: 'Look around it' }).click();

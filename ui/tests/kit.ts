@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import AxeBuilder from '@axe-core/playwright';
 import { test as base, expect, type Page, type Request } from '@playwright/test';
+import { serve } from './server';
 
 export const url = (): string => process.env.LORELOOM_URL ?? '';
 const SHOTS = fileURLToPath(new URL('../../target/ui/shots', import.meta.url));
@@ -11,7 +12,17 @@ mkdirSync(SHOTS, { recursive: true });
 /** Requests that a page waits for. The stream of events never ends, so it does not count. */
 const open = new WeakMap<Page, Set<Request>>();
 
-export const test = base.extend<{ faults: string[] }>({
+export const test = base.extend<{ faults: string[] }, { server: void }>({
+  // The demo world. What a test changes in it, the next test of its worker sees.
+  server: [
+    async ({}, use) => {
+      const { address, stop } = await serve('demo', '--no-memory', '--port', '0');
+      process.env.LORELOOM_URL = address;
+      await use();
+      stop();
+    },
+    { scope: 'worker', auto: true },
+  ],
   baseURL: async ({}, use) => use(url()),
   faults: [
     async ({ page }, use) => {

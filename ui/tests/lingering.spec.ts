@@ -49,11 +49,11 @@ test('lore that lingers for the prompt cache is told as such', async ({ page }) 
       const row = page.locator('tr[data-entry="quay/0"]');
       await expect(row).toContainText('Still there');
       await expect(row).toContainText(
-        'its text still stands in the chat at depth 7, for the prompt cache; not asked for since message 5',
+        'its text is still in the chat at depth 7, for the prompt cache; not asked for since message 5',
       );
       await row.getByRole('link', { name: 'The quay' }).click();
       await expect(page.locator('.steps')).toContainText(
-        'its text still stands in the chat at depth 7',
+        'its text is still in the chat at depth 7',
       );
       await expect(page.locator('.side blockquote')).toHaveText('The quay is slippery with weed.');
       await axe(page);

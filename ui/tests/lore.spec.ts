@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { axe, book, expect, json, shot, test, theme, url } from './kit';
@@ -123,11 +123,9 @@ test('two people change one entry: nothing is lost', async ({ page }) => {
   });
   await page.getByRole('button', { name: /^Save/ }).click();
   await expect(page.getByRole('alert')).toContainText('Somebody else changed this entry');
-  await expect(page.locator('.review .raw')).toHaveText([
-    'The rope is old.',
-    'The rope is tarred.',
-  ]);
-  await page.getByRole('button', { name: 'Save mine over it' }).click();
+  await expect(page.locator('[data-conflict] [data-side=mine] ins')).toContainText('old');
+  await expect(page.locator('[data-conflict] [data-side=theirs] ins')).toContainText('tarred');
+  await page.getByRole('button', { name: 'Save the merged entry' }).click();
   await expect(page.locator('[data-notice]')).toContainText('Saved');
   await expect(page.getByLabel('Content')).toHaveValue('The rope is old.');
 });
@@ -150,6 +148,22 @@ test('many entries are changed at once, with a preview and one undo', async ({ p
   await expect(page.locator('[data-notice]')).toContainText('1 entry changed');
   await page.keyboard.press('Control+z');
   await expect(page.locator('[data-notice]')).toContainText('Taken back');
+});
+
+test('a key that follows the closing of a dialog at once is heard', async ({ page }) => {
+  await page.goto('/lore?f=book:harbour');
+  await page.locator('.vr input').first().click();
+  await page.getByRole('button', { name: 'Turn off' }).click();
+  await expect(page.locator('.vr .off')).toHaveCount(1);
+  await page.getByRole('button', { name: 'Replace…' }).click();
+  // In one task: nothing of the page runs between the two.
+  await page.locator('dialog').evaluate((dialog: HTMLDialogElement) => {
+    dialog.close();
+    const key = new KeyboardEvent('keydown', { key: 'z', ctrlKey: true, bubbles: true });
+    document.body.dispatchEvent(key);
+  });
+  await expect(page.locator('[data-notice]')).toContainText('Taken back');
+  await expect(page.locator('.vr .off')).toHaveCount(0);
 });
 
 test('a dropped file is imported after its loss report', async ({ page }) => {
@@ -185,6 +199,20 @@ test('a field of many entries is set at once, and taken back', async ({ page }) 
   await page.getByLabel('Field to set').selectOption('order');
   await page.getByLabel('Value').fill('7');
   await page.getByRole('button', { name: 'Set', exact: true }).click();
+  // Looked at first: nothing has changed yet, and an entry can be left out.
+  const look = page.getByRole('dialog', { name: '2 entries change' });
+  await expect(look.locator('.diff')).toHaveCount(2);
+  await axe(page);
+  await shot(page, 'batch-set-light');
+  await look.getByRole('checkbox').first().uncheck();
+  await expect(page.getByRole('button', { name: 'Change 1 entry' })).toBeVisible();
+  await page.getByRole('dialog').getByRole('checkbox').first().check();
+  expect(
+    (await json<{ items: { order: number }[] }>('/lore/entries?f=book:harbour')).items.map(
+      (row) => row.order,
+    ),
+  ).toEqual([100, 100, 100]);
+  await page.getByRole('button', { name: 'Change 2 entries' }).click();
   await expect(page.locator('[data-notice]')).toContainText('2 entries changed');
   const rows = await json<{ items: { order: number }[] }>('/lore/entries?f=book:harbour');
   expect(rows.items.map((row) => row.order)).toEqual([7, 7, 100]);
@@ -207,11 +235,11 @@ test('an entry is tried on a stored story, and its findings are beside it', asyn
   await axe(page);
 });
 
-test('whom a book follows is changed, works at once and is taken back', async ({ page }) => {
+test('what a book is attached to is changed, works at once and is undone', async ({ page }) => {
   await page.goto('/lore?f=book:"harbour"');
   await expect(page.locator('.ed h2')).toHaveText('harbour');
   await page.getByRole('button', { name: 'Remove: everybody, in every story' }).click();
-  await expect(page.locator('.bindings')).toContainText('Nobody: it is never used.');
+  await expect(page.locator('.bindings')).toContainText('Not attached: it is never used.');
   await page.getByLabel('Follows', { exact: true }).selectOption('character');
   await page.getByLabel('Name', { exact: true }).fill('Orla Venn');
   await page.getByRole('button', { name: 'Add', exact: true }).click();
@@ -246,6 +274,51 @@ test('a book and its first entry are made', async ({ page }) => {
   await json('/books/Ships-tides', { method: 'DELETE' });
 });
 
+test('the rules of a book are chosen on the page, and taken back', async ({ page }) => {
+  const dialect = async () => (await json<{ dialect: string }>('/books/harbour')).dialect;
+  await page.goto('/lore?f=book:harbour');
+  const rules = page.getByLabel('Runs by the rules of');
+  const words = page.locator('.rules');
+  await expect(rules).toHaveValue('world-info');
+  await expect(words).toContainText('the newest 2 messages');
+  await rules.selectOption('RisuAI');
+  await expect(words).toHaveCount(0);
+  await page.getByRole('button', { name: /^Save/ }).click();
+  await expect(page.locator('[data-notice]')).toContainText('Saved');
+  await expect(words).toContainText('the newest 5 messages');
+  expect(await dialect()).toBe('risu');
+  await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
+  await expect(page.locator('[data-notice]')).toContainText('Taken back');
+  expect(await dialect()).toBe('world-info');
+  await page.reload();
+  await expect(rules).toHaveValue('world-info');
+  await axe(page);
+});
+
+test('a folder without a note that is lore names the setting that admits them', async ({
+  page,
+}) => {
+  const before = process.env.LORELOOM_URL;
+  const folder = mkdtempSync(join(tmpdir(), 'vault-'));
+  for (const name of ['Gulls', 'Tides'])
+    writeFileSync(join(folder, `${name}.md`), 'Known to all. #shore\n');
+  const data = mkdtempSync(join(tmpdir(), 'loreloom-vaults-'));
+  const server = await serve('serve', '--port', '0', '--data', data, '--vault', folder);
+  process.env.LORELOOM_URL = server.address;
+  try {
+    await page.goto(`${server.address}/lore`);
+    const advice = page.getByRole('status').filter({ hasText: 'vault.notes' });
+    await expect(advice).toContainText('None of its 2 notes is lore');
+    await expect(advice).toContainText('--vault-notes all');
+    await axe(page);
+  } finally {
+    server.stop();
+    process.env.LORELOOM_URL = before;
+    rmSync(folder, { recursive: true, force: true });
+    rmSync(data, { recursive: true, force: true });
+  }
+});
+
 test('a folder of notes is taken up, shown, and taken out again', async ({ page }) => {
   const before = process.env.LORELOOM_URL;
   const folder = mkdtempSync(join(tmpdir(), 'vault-'));
@@ -271,6 +344,33 @@ test('a folder of notes is taken up, shown, and taken out again', async ({ page 
     await expect(page.locator('.vr', { hasText: 'Gulls' })).toBeVisible();
     await axe(page);
     await shot(page, 'vault-light');
+    // The note's file is changed in place, and comes back.
+    const file = join(folder, 'Gulls.md');
+    const first = readFileSync(file, 'utf8');
+    await page.locator('.vr', { hasText: 'Gulls' }).click();
+    const text = page.getByLabel(/^The note’s file/);
+    await expect(text).toHaveValue(first);
+    await text.fill(first.replace('Gulls know.', 'Gulls know the way.'));
+    await axe(page);
+    await shot(page, 'note-light');
+    await page.getByRole('button', { name: /^Save/ }).click();
+    await expect(page.locator('[data-notice]')).toContainText('The file of “Gulls” is saved');
+    expect(readFileSync(file, 'utf8')).toBe(first.replace('know.', 'know the way.'));
+    await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
+    await expect(text).toHaveValue(first);
+    expect(readFileSync(file, 'utf8')).toBe(first);
+    // Somebody else writes: both texts are shown, and nothing is lost.
+    await text.fill(first.replace('know.', 'know nothing.'));
+    writeFileSync(file, first.replace('know.', 'sleep.'));
+    await page.keyboard.press('Control+s');
+    const clash = page.getByRole('alert');
+    await expect(clash.locator('ins')).toContainText('sleep');
+    await axe(page);
+    await shot(page, 'note-conflict-light');
+    await clash.getByRole('button', { name: 'Save mine over it' }).click();
+    await expect(clash).toHaveCount(0);
+    expect(readFileSync(file, 'utf8')).toBe(first.replace('know.', 'know nothing.'));
+    await page.getByRole('region', { name: 'Gulls' }).getByLabel('Close').click();
     await page.getByRole('button', { name: 'Take vault “shore” out' }).click();
     await expect(page.getByRole('button', { name: /shore.*1 note/ })).toHaveCount(0);
   } finally {
@@ -435,4 +535,44 @@ test('the history of an entry says who made each version, and the filter finds t
   await expect(page.locator('.vr', { hasText: 'The heron' })).toBeVisible();
   await axe(page);
   await fetch(`${url()}/api/v1/books/made`, { method: 'DELETE' });
+});
+
+test('what all books are attached to is in one place, and copies and shared keys in another', async ({
+  page,
+}) => {
+  await book('twins', [
+    { key: ['twinbell', 'rope'], comment: 'One', content: 'It rings twice.' },
+    { key: ['TwinBell'], comment: 'Two', content: 'It rings.' },
+    { key: ['twinbell', 'rope'], comment: 'Three', content: 'It rings twice.' },
+  ]);
+  await page.goto('/lore');
+  await page.getByRole('link', { name: 'Attachments' }).click();
+  const card = page.locator('section.card', {
+    has: page.getByRole('heading', { name: /^.*twins/ }),
+  });
+  await expect(card.locator('.bindings li')).toHaveCount(1);
+  const before = await card.locator('.bindings .chip').count();
+  await card.getByLabel('Follows').selectOption('character');
+  await card.getByLabel('Name').fill('Mira');
+  await card.getByRole('button', { name: 'Add' }).click();
+  await expect(card.locator('.bindings')).toContainText('the character Mira');
+  await axe(page);
+  await shot(page, 'attachments-light');
+  const bindings = async () =>
+    (await json<{ items: { id: string; bindings: unknown[] }[] }>('/books')).items.find(
+      (one) => one.id === 'twins',
+    )!.bindings.length;
+  expect(await bindings()).toBe(before + 1);
+  await page.locator('[data-notice] button', { hasText: 'Undo' }).click();
+  await expect.poll(bindings).toBe(before);
+
+  await page.goto('/lore/overlaps');
+  const row = page.locator('tr', { hasText: 'twinbell' });
+  await expect(row.getByRole('link')).toHaveText(['One', 'Two', 'Three']);
+  await expect(page.locator('li', { hasText: 'Another entry says the same' })).toBeVisible();
+  await axe(page);
+  await shot(page, 'overlaps-light');
+  await row.getByRole('link', { name: 'Two' }).click();
+  await expect(page).toHaveURL(/\/lore\/entry\/twins/);
+  await fetch(`${process.env.LORELOOM_URL}/api/v1/books/twins`, { method: 'DELETE' });
 });

@@ -1,74 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { book, cutOff, expect, json, settled, shot, test, url } from './kit';
+import { CORPUS, inert, intact } from './corpus';
+import { book, expect, json, settled, shot, test, url } from './kit';
 import { model } from './model';
 import { CHAT, remembered } from './remembered';
 import { serve } from './server';
-
-const CORPUS = [
-  '<img src=x onerror=alert(1)>',
-  '<svg onload=alert(1)>',
-  '</script><script>alert(1)</script>',
-  '"><b id=injected>bold</b>',
-  'javascript:alert(1)',
-  'data:text/html,<script>alert(1)</script>',
-  '{{constructor.constructor("alert(1)")()}}',
-  '{@html "<b id=injected>"}',
-  '[x](javascript:alert(1))',
-  '<style>*{display:none}</style>',
-  '<base href=https://evil.example/>',
-  '<meta http-equiv=refresh content="0;url=https://evil.example/">',
-  '<iframe srcdoc="<script>alert(1)</script>"></iframe>',
-  'right\u202Eto left',
-  'zero\u200Bwidth',
-  '=cmd()',
-  'nul\u0000byte',
-  'replaced\uFFFDsurrogate \uFFFF\uFDD0',
-  '\u2066\u2067\u2068unclosed isolates',
-  '\u202D\u202E\u202Dthree overrides',
-  '<a href="javascript:alert(1)" id=injected>link</a>',
-  '[y](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==)',
-  '![z](https://evil.example/pixel.png)',
-  '<svg><script>alert(1)</script><a xlink:href="javascript:alert(1)"><text y=20>x</text></a></svg>',
-  '<math><mtext><img src=x onerror=alert(1)></mtext></math>',
-  '<details open ontoggle=alert(1)>d</details>',
-  '<form action=javascript:alert(1)><button id=injected>b</button></form>',
-  '<input autofocus onfocus=alert(1)>',
-  '<link rel=stylesheet href=https://evil.example/x.css>',
-  '<object data=javascript:alert(1)></object><embed src=javascript:alert(1)>',
-  '\'"`><x y=${alert(1)}>',
-  '<!--<img src="--><img src=x onerror=alert(1)//">',
-  '&lt;img src=x onerror=alert(1)&gt;',
-  '\u001b[31mred\u0007bell\u0008',
-  'z\u0301\u0302\u0303\u0304\u0305\u0306\u0307\u0308\u0309'.repeat(12),
-  `${'W'.repeat(4000)}`,
-];
-
-const inert = async (page: import('@playwright/test').Page) => {
-  const found = await page.evaluate(() =>
-    [
-      ...document.querySelectorAll(
-        '#injected, main img:not([src="/icon.svg"]), iframe, main style, base, meta[http-equiv], main script, object, embed, math, link[rel=stylesheet]:not([href^="/assets/"]), [onerror], [onload], [ontoggle], [onfocus], [href^="javascript:" i], [href^="data:" i], [action]',
-      ),
-    ].map((element) => element.outerHTML.slice(0, 120)),
-  );
-  expect(found).toEqual([]);
-};
-
-/** The frame of the page stands where it stood, and nothing has grown out of it. */
-const intact = async (page: import('@playwright/test').Page) => {
-  const size = page.viewportSize()!;
-  const frame = await page.evaluate(() => ({
-    width: document.documentElement.scrollWidth,
-    height: document.documentElement.scrollHeight,
-    rail: document.querySelector('.rail')!.getBoundingClientRect().width,
-    top: document.querySelector('.top')!.getBoundingClientRect().height,
-    dir: getComputedStyle(document.body).direction,
-  }));
-  expect(frame).toEqual({ width: size.width, height: size.height, rail: 196, top: 48, dir: 'ltr' });
-  expect(await cutOff(page)).toEqual([]);
-};
 
 test('nothing that lore, cards or models say becomes markup', async ({ page }) => {
   await book(
@@ -174,7 +111,7 @@ test('nothing that is remembered becomes markup, on any screen that shows it', a
       ...tiers,
       `/c/${chat}/memory?id=o2`,
       `/c/${chat}/memory/relationships?id=${encodeURIComponent('Orla→Mira')}`,
-      `/c/${chat}/memory?find=rope`,
+      `/c/${chat}/memory?find=onerror`,
       `/graph?chat=${chat}`,
       `/graph?chat=${chat}&view=list`,
       '/stories',
@@ -485,7 +422,7 @@ test('a server that goes away is said, what is shown stays, and it goes on by it
 }) => {
   test.setTimeout(60_000);
   const before = process.env.LORELOOM_URL;
-  const first = await serve('demo', '--port', '0');
+  const first = await serve('demo', '--no-memory', '--port', '0');
   process.env.LORELOOM_URL = first.address;
   try {
     await page.goto(`${first.address}/c/demo`);
@@ -494,7 +431,7 @@ test('a server that goes away is said, what is shown stays, and it goes on by it
     first.stop();
     await expect(page.getByRole('alert')).toContainText('The server does not answer');
     await expect(page.locator('.msg')).toHaveCount(messages);
-    const again = await serve('demo', '--port', new URL(first.address).port);
+    const again = await serve('demo', '--no-memory', '--port', new URL(first.address).port);
     await expect(page.getByRole('alert')).toHaveCount(0, { timeout: 20_000 });
     await expect(page.locator('.rail .foot')).toContainText('Live');
     again.stop();

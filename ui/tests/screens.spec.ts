@@ -1,44 +1,4 @@
-import { axe, book, cutOff, demo, expect, json, shot, test, theme } from './kit';
-
-for (const mode of ['light', 'dark'] as const) {
-  test(`every screen opens in ${mode} without a fault`, async ({ page }) => {
-    test.setTimeout(600_000);
-    await theme(page, mode);
-    const { chat, turns } = await demo();
-    const c = encodeURIComponent(chat);
-    const last = turns.at(-1)!;
-    const screens: [string, string, string][] = [
-      ['story', `/c/${c}`, '.msg'],
-      ['tree', `/c/${c}/tree`, '.tree li'],
-      ['prompt', `/c/${c}/t/${last}/prompt`, '.sp'],
-      ['why', `/c/${c}/t/${last}/why`, '.wtable tbody tr'],
-      ['diff', `/c/${c}/t/${last}/diff`, '.card'],
-      ['raw', `/c/${c}/t/${last}/raw`, '.raw'],
-      ['lore', '/lore', '.vr'],
-      ['findings', '/lore/findings', 'h1'],
-      ['dash', '/dash?chat=demo', '.bars a'],
-      ['stories', '/stories', '.wtable tbody tr'],
-      ['history', '/history', 'h1'],
-      ['settings', '/settings', '.setting'],
-      ['weaving', '/settings/weaving', '.setting'],
-      ['slots', '/settings/slots', '.slotstack li'],
-      ['models', '/settings/models', '.setting'],
-      ['server', '/settings/server', '.setting'],
-      ['graph', '/graph?chat=demo', '.node'],
-      ['graph-list', '/graph?chat=demo&view=list', '.wtable tbody tr'],
-      ['coverage', '/lore/coverage', '.wtable tbody tr'],
-      ['book', '/lore?f=book:"saltmere"', '.vr'],
-      ['replay', '/replay', 'h1'],
-      ['welcome', '/welcome', '.wizard li'],
-    ];
-    for (const [name, path, mark] of screens) {
-      await page.goto(path);
-      await expect(page.locator(mark).first()).toBeVisible();
-      await axe(page);
-      await shot(page, `${name}-${mode}`);
-    }
-  });
-}
+import { axe, book, cutOff, demo, expect, json, shot, test } from './kit';
 
 test('the front page is the story that changed last', async ({ page }) => {
   const chats = await json<{ items: { id: string }[] }>('/chats');
@@ -129,8 +89,8 @@ test('verdicts are filtered by class and text, and a left-out entry has a verifi
   await page.locator(`[data-verdict=${left}]`).click();
   await expect(page.locator('.wtable tbody tr')).toHaveCount(counts.counts[left]!);
   await page.locator('.wtable tbody tr a.ent').first().click();
-  await expect(page.locator('.side .fix').first()).toBeVisible();
-  await expect(page.locator('.side')).toContainText('The turn was run again with it');
+  await expect(page.locator('[data-way]').first()).toBeVisible();
+  await expect(page.locator('.side')).toContainText('The turn was run again with each');
   await axe(page);
   await shot(page, 'why-proof-light');
 });
@@ -151,6 +111,8 @@ test('the keyboard alone reaches prompt, verdicts, lore and help', async ({ page
   await expect(page.locator('.msg').first()).toBeVisible();
   await page.keyboard.press('Enter');
   await expect(page).toHaveURL(/\/prompt$/);
+  // Screens are loaded when they are shown, and bring their keys.
+  await expect(page.getByRole('heading', { name: /^Prompt of turn/ })).toBeVisible();
   await page.keyboard.press('[');
   await page.keyboard.press('w');
   await expect(page).toHaveURL(/\/why$/);
@@ -352,6 +314,24 @@ test('an unknown address says so and leads back', async ({ page }) => {
   await expect(page.getByRole('alert')).toContainText('There is nothing of that name');
   await axe(page);
 });
+
+for (const width of [1024, 390])
+  test(`at ${width} px a book is made and a vault can be added`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 844 });
+    await page.goto('/lore');
+    const list = page.getByRole('button', { name: 'Books and vaults…' });
+    await list.click();
+    await expect(page.getByRole('button', { name: 'Add a vault…' })).toBeVisible();
+    await page.getByRole('button', { name: 'New book' }).click();
+    await axe(page);
+    await shot(page, `narrow-${width}-books`);
+    expect(await cutOff(page)).toEqual([]);
+    await page.getByRole('textbox', { name: 'Name of the book' }).fill(`Narrow ${width}`);
+    await page.keyboard.press('Enter');
+    await expect(page).toHaveURL(new RegExp(`Narrow-${width}`));
+    await expect(list).toHaveAttribute('aria-expanded', 'false');
+    await page.getByRole('button', { name: 'Undo' }).click();
+  });
 
 test('at phone width nothing is cut off', async ({ page }) => {
   test.setTimeout(600_000);

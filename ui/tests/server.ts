@@ -1,4 +1,4 @@
-// The real server with the demo world, for all browser tests.
+// The real server, for browser tests.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -22,10 +22,4 @@ export async function serve(...options: string[]): Promise<{ address: string; st
   });
   server.removeAllListeners('exit');
   return { address, stop: () => server.kill('SIGTERM') };
-}
-
-export default async function start(): Promise<() => void> {
-  const { address, stop } = await serve('demo', '--port', '0');
-  process.env.LORELOOM_URL = address;
-  return stop;
 }

@@ -54,8 +54,8 @@ test('a model is tried out on memory’s questions', async ({ page }) => {
     .getByRole('button', { name: /Try its memory work/ })
     .first()
     .click();
-  await expect(page.locator('.trials .steps li')).toHaveCount(5);
-  await expect(page.locator('.trials')).toContainText('of 5 good enough');
+  await expect(page.locator('.trials .steps li')).toHaveCount(6);
+  await expect(page.locator('.trials')).toContainText('of 6 good enough');
   await axe(page);
   await shot(page, 'trials-light');
 });
@@ -181,7 +181,7 @@ test('slots of memory are dragged and moved by keys, given budgets, tried on a t
     await expect(band('IN_CHAT 4').locator('[data-slot=session]')).toBeVisible();
     // What has no room is not woven in.
     await page.getByLabel('Budget of “Relationships”, tokens').fill('33');
-    await expect(page.locator('.rulesview')).toContainText('told anew from what is known');
+    await expect(page.locator('.rulesview')).toContainText('built again from what is known');
     await axe(page);
     await page.locator('.bandlist').scrollIntoViewIfNeeded();
     await shot(page, 'memory-slots-light');
@@ -280,8 +280,8 @@ test('who was away is told by the model what happened before', async ({ page }) 
     await remembered();
     await page.goto(`${server.address}/c/${encodeURIComponent(CHAT)}`);
     await page.getByRole('button', { name: 'What happened before' }).click();
-    await page.getByRole('button', { name: 'Let the model tell it' }).click();
-    await expect(page.getByRole('dialog')).toContainText('As the model tells it');
+    await page.getByRole('button', { name: 'Let the model write it' }).click();
+    await expect(page.getByRole('dialog')).toContainText('In the model’s words');
     await expect(page.getByRole('dialog')).toContainText(
       'Mira promised oil, and somebody untied the rope.',
     );
@@ -290,7 +290,7 @@ test('who was away is told by the model what happened before', async ({ page }) 
     // It is not asked for twice.
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'What happened before' }).click();
-    await expect(page.getByRole('dialog')).toContainText('As the model tells it');
+    await expect(page.getByRole('dialog')).toContainText('In the model’s words');
   } finally {
     server.stop();
     upstream.stop();

@@ -71,6 +71,16 @@ test('where a key is needed the page asks for it, keeps it nowhere, and goes on 
     await other.goto(`${server.address}/stories`);
     await expect(other.locator('.wtable tbody tr').first()).toBeVisible();
     await other.close();
+    // By choice it outlives a reload of this tab, and nothing else.
+    await page.reload();
+    await expect(page.getByRole('heading', { name: 'This server wants a key' })).toBeVisible();
+    await page.getByLabel('Key', { exact: true }).fill(key);
+    await page.getByLabel('Remember it until this tab is closed').check();
+    await page.getByRole('button', { name: 'Go in' }).click();
+    await expect(page.locator('h1')).toHaveText('Stories');
+    await page.reload();
+    await expect(page.locator('.wtable tbody tr').first()).toBeVisible();
+    expect(await page.evaluate(() => JSON.stringify({ ...localStorage }))).not.toContain(key);
   } finally {
     server.stop();
     upstream.stop();

@@ -6,7 +6,7 @@ import { serve } from './server';
 
 // The demo remembers nothing: a server that does.
 const DATA = mkdtempSync(join(tmpdir(), 'loreloom-ui-'));
-const before = process.env.LORELOOM_URL;
+let before: string | undefined;
 let stop: () => void;
 
 const CHAT = 'two keepers';
@@ -21,6 +21,7 @@ const post = (path: string, body: unknown) =>
 test.beforeAll(async () => {
   const server = await serve('serve', '--port', '0', '--deadline', '60000', '--data', DATA);
   stop = server.stop;
+  before = process.env.LORELOOM_URL;
   process.env.LORELOOM_URL = server.address;
   await book('keepers', [
     {

@@ -98,9 +98,13 @@ test('selected words are looked for in lore, asked about, and made an entry', as
     await expect(line).toBeVisible();
     const pick = () =>
       line.evaluate((element) => {
+        // Marks such as quotes are elements of their own.
+        const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+        let text = walker.nextNode()!;
+        while ((text.textContent ?? '').length < 11) text = walker.nextNode()!;
         const range = document.createRange();
-        range.setStart(element.firstChild!, 1);
-        range.setEnd(element.firstChild!, 10);
+        range.setStart(text, 1);
+        range.setEnd(text, 10);
         const selection = window.getSelection()!;
         selection.removeAllRanges();
         selection.addRange(range);

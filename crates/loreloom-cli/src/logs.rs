@@ -44,6 +44,33 @@ pub(crate) fn write_json() {
     JSON.store(true, Ordering::Relaxed);
 }
 
+/// Writes what a person reads at the start as one object, if lines are JSON.
+pub(crate) fn wrote_json(message: &str, fields: &Value) -> bool {
+    if !JSON.load(Ordering::Relaxed) {
+        return false;
+    }
+    let mut line = head(tracing::Level::INFO, env!("CARGO_CRATE_NAME"));
+    line.insert("message".to_owned(), json!(message));
+    line.extend(fields.as_object().cloned().unwrap_or_default());
+    write_line(line);
+    true
+}
+
+/// What every line begins with.
+fn head(level: tracing::Level, target: &str) -> Map<String, Value> {
+    let mut line = Map::new();
+    line.insert("time".to_owned(), json!(dates::stamp(SystemClock.now())));
+    line.insert("level".to_owned(), json!(level.as_str()));
+    line.insert("target".to_owned(), json!(target));
+    line
+}
+
+/// One write for each line, so that lines of threads do not mix. Nothing is left to do if it
+/// cannot be written.
+fn write_line(line: Map<String, Value>) {
+    let _unwritten = io::stderr().write_all(format!("{}\n", Value::Object(line)).as_bytes());
+}
+
 /// Where lines for people go.
 fn writer() -> Box<dyn Write> {
     if JSON.load(Ordering::Relaxed) { Box::new(io::sink()) } else { Box::new(io::stderr()) }
@@ -67,11 +94,8 @@ impl<S: Subscriber + for<'span> LookupSpan<'span>> Layer<S> for JsonLines {
         if !JSON.load(Ordering::Relaxed) {
             return;
         }
-        let mut line = Map::new();
         let metadata = event.metadata();
-        line.insert("time".to_owned(), json!(dates::stamp(SystemClock.now())));
-        line.insert("level".to_owned(), json!(metadata.level().as_str()));
-        line.insert("target".to_owned(), json!(metadata.target()));
+        let mut line = head(*metadata.level(), metadata.target());
         for span in context.event_scope(event).into_iter().flatten() {
             if let Some(SpanFields(fields)) = span.extensions().get() {
                 line.insert(span.name().to_owned(), json!(fields));
@@ -80,9 +104,7 @@ impl<S: Subscriber + for<'span> LookupSpan<'span>> Layer<S> for JsonLines {
         let mut fields = Fields::default();
         event.record(&mut fields);
         line.append(&mut fields.0);
-        // One write for each line, so that lines of threads do not mix. Nothing is left to do if
-        // it cannot be written.
-        let _unwritten = io::stderr().write_all(format!("{}\n", Value::Object(line)).as_bytes());
+        write_line(line);
     }
 }
 

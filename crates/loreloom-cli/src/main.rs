@@ -1,10 +1,12 @@
 //! The `loreloom` command: arguments and wiring.
 
+mod allocator;
 mod clock;
 mod commands;
 mod config;
 mod dates;
 mod edit;
+mod embedding_table;
 mod files;
 mod limits;
 mod logs;
@@ -29,10 +31,6 @@ use std::{
 use clap::Parser;
 
 use crate::commands::{Command, Different};
-
-/// A turn allocates and frees thousands of small texts on changing threads.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Lore and memory for long stories with language models.
 #[derive(Debug, Parser)]

@@ -49,9 +49,10 @@ impl FromStr for ModelName {
 /// Which model.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ModelArguments {
-    /// How the model is spoken to
-    #[arg(long, value_enum, default_value_t = Api::Ollama)]
-    api: Api,
+    /// How the model is spoken to; without it, OpenAI's way if the address has `/v1`, otherwise
+    /// Ollama's
+    #[arg(long, value_enum)]
+    api: Option<Api>,
 
     /// The model's server, with `/v1` for OpenAI-compatible ones
     #[arg(long, default_value = "http://127.0.0.1:11434", value_name = "URL")]
@@ -73,10 +74,8 @@ pub(crate) struct ModelArguments {
 impl ModelArguments {
     /// The model of that name at an address.
     pub(crate) fn at(url: &str, model: &str, key_env: Option<&str>, context: u32) -> Self {
-        // Ollama serves OpenAI's paths under `/v1`, its own beside them.
-        let api = if url.contains("/v1") { Api::Openai } else { Api::Ollama };
         Self {
-            api,
+            api: None,
             url: url.to_owned(),
             model: model.to_owned(),
             model_key_env: key_env.map(str::to_owned),
@@ -84,15 +83,21 @@ impl ModelArguments {
         }
     }
 
+    /// How it is spoken to. Ollama serves OpenAI's paths under `/v1`, its own beside them.
+    fn api(&self) -> Api {
+        let usual = if self.url.contains("/v1") { Api::Openai } else { Api::Ollama };
+        self.api.unwrap_or(usual)
+    }
+
     pub(crate) fn open(&self) -> anyhow::Result<Box<dyn ChatModel>> {
-        if self.api == Api::Offline {
+        if self.api() == Api::Offline {
             return Ok(Box::new(OfflineModel));
         }
         anyhow::ensure!(!self.model.is_empty(), "say which model with `--model NAME`");
         let mut connection = Connection::new(Address::parse(&self.url)?, &self.model);
         connection.context = Some(self.model_context);
         connection.key = self.key()?;
-        Ok(match self.api {
+        Ok(match self.api() {
             Api::Openai => Box::new(OpenAiModel::new(connection)?),
             Api::Ollama | Api::Offline => Box::new(OllamaModel::new(connection)?),
         })
@@ -107,14 +112,16 @@ impl ModelArguments {
 
     /// What memory needs to know of it.
     pub(crate) fn used(&self) -> ModelUse {
-        let source = match self.api {
+        let source = match self.api() {
             Api::Openai => "openai_compatible",
             Api::Ollama | Api::Offline => "ollama",
         };
+        // A server on this machine usually has one slot and keeps one prompt in its cache.
+        let is_local = Address::parse(&self.url).is_ok_and(|address| address.is_loopback());
         ModelUse {
             connection: self.url.as_str().into(),
             profile: ModelProfile::of(source, None),
-            at_once: if self.api == Api::Ollama { 1 } else { 4 },
+            at_once: if self.api() == Api::Ollama || is_local { 1 } else { 4 },
             context: loreloom_core::units::Tokens(self.model_context),
         }
     }
@@ -123,6 +130,17 @@ impl ModelArguments {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_with_v1_is_spoken_to_in_openais_way() {
+        for (url, api) in [
+            ("http://127.0.0.1:11434", Api::Ollama),
+            ("http://127.0.0.1:11434/v1", Api::Openai),
+            ("https://models.example/v1/", Api::Openai),
+        ] {
+            assert_eq!(ModelArguments::at(url, "m", None, 8192).api(), api, "{url}");
+        }
+    }
 
     #[test]
     fn a_model_may_name_its_server() {

@@ -10,8 +10,8 @@ use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, builder::PossibleValuesParser,
 };
 use loreloom_settings::{
-    Changes, PROFILES, SETTINGS, Setting, SettingError, StartSettings, ValueKind, find,
-    import_settings,
+    Changes, SETTINGS, Setting, SettingError, StartSettings, ValueKind, find, import_settings,
+    other_profiles,
 };
 use serde_json::Value;
 
@@ -118,13 +118,13 @@ fn takes_file(name: &str) -> bool {
 }
 
 fn profile_names() -> PossibleValuesParser {
-    let others = PROFILES.iter().map(|profile| profile.name);
+    let others = other_profiles().map(|profile| profile.name);
     PossibleValuesParser::new(std::iter::once("loreloom").chain(others))
 }
 
 /// Chooses a profile for its section; our own for all sections.
 fn choose_profile(flags: &mut Changes, name: &str) -> Result<(), SettingError> {
-    for profile in PROFILES {
+    for profile in other_profiles() {
         if name == "loreloom" || profile.name == name {
             flags.set_text(profile.setting, name)?;
         }

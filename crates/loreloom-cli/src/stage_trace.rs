@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 
-use loreloom_core::{dialects::vault::SelectFrom, report::SelectionUse, turn::TurnCache};
+use loreloom_core::{report::VaultMode, turn::TurnCache};
 use serde::Serialize;
 
 /// A stage of a turn.
@@ -47,15 +47,12 @@ impl StageTrace {
 /// Prints who decided, and stages as a table.
 pub(crate) fn print(
     out: &mut dyn Write,
-    selection: Option<&SelectionUse>,
+    mode: Option<VaultMode>,
     stages: &[StageLine],
 ) -> std::io::Result<()> {
-    let mode = match selection.map(|selection| selection.from) {
-        None => "keyword",
-        Some(SelectFrom::Matches) => "two-stage",
-        Some(SelectFrom::Vault) => "ai-only",
-    };
-    writeln!(out, "mode: {mode}")?;
+    if let Some(mode) = mode {
+        writeln!(out, "mode: {}", mode.as_str())?;
+    }
     writeln!(out, "{:<24} {:>6} {:>8}", "STAGE", "NOTES", "µs")?;
     for StageLine { stage, notes, micros } in stages {
         writeln!(out, "{stage:<24} {notes:>6} {micros:>8}")?;

@@ -105,6 +105,17 @@ impl StoreArguments {
         Ok(SpillFile::new(own.into_iter().chain([temporary]).collect(), &address))
     }
 
+    /// Where keys of connections are kept that are given while the server runs.
+    pub(crate) fn key_folder(&self) -> anyhow::Result<PathBuf> {
+        let address = self.address()?;
+        let beside = address.file().and_then(|file| file.parent()).map(PathBuf::from);
+        let folder = match beside.or_else(|| self.data.clone()) {
+            Some(folder) => folder,
+            None => default_folder()?,
+        };
+        Ok(folder.join("keys"))
+    }
+
     /// Takes the permissions of others from the data folder and the file, and says so. The folder
     /// of a file that `--store` names may have other uses, so it stays.
     fn keep_private(&self, address: &StoreAddress) {
@@ -152,10 +163,7 @@ impl StoreArguments {
 }
 
 /// The user's data folder.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "where users keep their data is told by the environment"
-)]
+#[expect(clippy::disallowed_methods, reason = "the environment says where users keep their data")]
 fn default_folder() -> anyhow::Result<PathBuf> {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     set("XDG_DATA_HOME")

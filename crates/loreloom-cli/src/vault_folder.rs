@@ -4,6 +4,7 @@
 //! entered, and files and folders that begin with a dot (Obsidian's settings, its trash, version
 //! control) are ignored. A file that cannot be read is reported and does not affect others.
 
+pub(crate) mod note_file;
 pub(crate) mod watch;
 
 use std::{

@@ -52,6 +52,8 @@ text_id! {
     CharacterId,
     /// The user's persona.
     PersonaId,
+    /// Several characters that play together.
+    GroupId,
     /// A named model connection.
     ConnectionId,
 }
@@ -163,6 +165,8 @@ digest_id! {
     LibraryVersion,
     /// A book as it was kept: the hash of all it says.
     BookVersion,
+    /// A file as it was kept: the hash of its bytes.
+    FileVersion,
     /// A text that was placed in a story (see [`crate::cache_placement`]).
     SlipId,
 }

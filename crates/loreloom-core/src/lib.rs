@@ -41,6 +41,7 @@ pub mod hygiene;
 pub mod ids;
 pub mod instruct;
 pub mod js_value;
+pub mod labels;
 pub mod library;
 pub mod lore_tests;
 pub mod macros;

@@ -283,8 +283,9 @@ fn nested(links: Vec<Value>) -> Option<Value> {
 }
 
 /// Values that the entry's own file spells differently than a new file of the same format would:
-/// `"120"` for 120, or a field without meaning there. Each comes with the new spelling, so that on
-/// the way back an edit is not mistaken for a spelling.
+/// `"120"` for 120, a field without meaning there, or a field that a new file has and this one has
+/// not. Each comes with the new spelling, so that on the way back an edit is not mistaken for a
+/// spelling. A field that only has another name than in a new file comes with that name.
 fn spelled(entry: &Entry, format: &str) -> Map<String, Value> {
     let mut spelled = Map::new();
     let schema = Format::from_name(format).and_then(Format::schema);
@@ -296,15 +297,42 @@ fn spelled(entry: &Entry, format: &str) -> Map<String, Value> {
     }
     let new = schema.write_entry(entry, None);
     let id = schema.fresh_id(0).map(|(name, _)| name);
+    let mut absent: Vec<(&String, &Value)> = new
+        .iter()
+        .filter(|(name, _)| parsed.root.is_object() && parsed.root.get(name).is_none())
+        .collect();
     for member in parsed.root.members() {
         let name = member.key.as_ref();
         let was = member.value.to_value();
         let is = new.get(name);
-        if Some(name) != id && !is.is_some_and(|is| holds(is, &was)) {
-            spelled.insert(name.to_owned(), json!({ "was": was, "is": is }));
+        if Some(name) == id || is.is_some_and(|is| holds(is, &was)) {
+            continue;
+        }
+        let same = |(_, value): &(&String, &Value)| !is_short(value) && **value == was;
+        let renamed = if is.is_none() { absent.iter().position(same) } else { None };
+        let spelling = match renamed {
+            Some(at) => json!({ "as": absent.remove(at).0 }),
+            None => json!({ "was": was, "is": is }),
+        };
+        spelled.insert(name.to_owned(), spelling);
+    }
+    for (name, value) in absent {
+        if is_short(value) && Some(name.as_str()) != id {
+            spelled.insert(name.clone(), json!({ "is": value }));
         }
     }
     spelled
+}
+
+/// Whether a value takes no room: a flag, a number, a word, or nothing.
+fn is_short(value: &Value) -> bool {
+    const WORD: usize = 16;
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+        Value::String(text) => text.len() <= WORD && !text.contains(char::is_whitespace),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(_) => false,
+    }
 }
 
 /// Whether a value says all that another says.
@@ -321,10 +349,20 @@ fn holds(value: &Value, other: &Value) -> bool {
 pub(crate) fn respell(row: &mut Map<String, Value>, home: &Value) {
     let spelled = home.get("spelled").and_then(Value::as_object);
     for (name, spelled) in spelled.into_iter().flatten() {
-        let is = row.get(name).unwrap_or(&Value::Null);
-        if let (true, Some(was)) = (spelled.get("is") == Some(is), spelled.get("was")) {
-            row.insert(name.clone(), was.clone());
+        if let Some(new_name) = spelled.get("as").and_then(Value::as_str) {
+            if let Some(value) = row.shift_remove(new_name) {
+                row.insert(name.clone(), value);
+            }
+            continue;
         }
+        let is = row.get(name).unwrap_or(&Value::Null);
+        if spelled.get("is") != Some(is) {
+            continue;
+        }
+        match spelled.get("was") {
+            Some(was) => row.insert(name.clone(), was.clone()),
+            None => row.shift_remove(name),
+        };
     }
 }
 

@@ -11,6 +11,7 @@ use loreloom_core::book::Container;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    aidungeon,
     card::CardVersion,
     error::FormatError,
     import::{ImportOptions, import},
@@ -93,6 +94,8 @@ formats! {
     Seed002 = "seed-002", Text;
     /// `AI Dungeon` story cards and older world info.
     Aidungeon = "aidungeon", Text;
+    /// The same inside a scenario or an adventure.
+    AidungeonScenario = "aidungeon-scenario", Text;
     /// `JanitorAI` lorebook.
     Janitor = "janitor", Text;
     /// Backyard archive.
@@ -150,7 +153,8 @@ impl Format {
             Self::KoboldLite => &Kobold::Lite,
             Self::KoboldUnited => &Kobold::United,
             Self::Seed002 => &crate::seed002::WrittenBook,
-            Self::Aidungeon => &crate::aidungeon::StoryCards,
+            Self::Aidungeon => &crate::aidungeon::StoryCards::List,
+            Self::AidungeonScenario => &crate::aidungeon::StoryCards::InScenario,
             Self::Janitor => &crate::janitor::JanitorBook,
             Self::Byaf | Self::ByafCharacter => &crate::byaf::LoreItems,
             Self::Miku => &crate::miku::KeywordList,
@@ -224,6 +228,8 @@ fn of_object(root: &Node<'_>) -> Option<Format> {
         Some(Format::CardV1)
     } else if has("char_name") {
         Some(Format::Pygmalion)
+    } else if aidungeon::cards_in(root).is_some() {
+        Some(Format::AidungeonScenario)
     } else {
         None
     }

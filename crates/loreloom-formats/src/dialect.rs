@@ -25,7 +25,7 @@ pub fn dialect_of(book: &Book) -> Dialect {
     let of_format = match format {
         Some(Format::Risu | Format::RisuModule | Format::RisuModuleJson) => Some(Dialect::Risu),
         Some(Format::KoboldLite | Format::KoboldUnited) => Some(Dialect::Kobold),
-        Some(Format::Aidungeon) => Some(Dialect::AiDungeon),
+        Some(Format::Aidungeon | Format::AidungeonScenario) => Some(Dialect::AiDungeon),
         Some(Format::Agnai) => Some(Dialect::Agnai),
         Some(Format::Janitor) if !has_groups => Some(Dialect::Janitor),
         Some(Format::Seed002) => Some(Dialect::Seed002),
@@ -141,6 +141,13 @@ mod tests {
             (card("risuai"), Dialect::Risu),
             (card("chub"), Dialect::Chub),
             (card("other"), Dialect::WorldInfo),
+            (
+                r#"{"name":"H","scan_depth":2,"token_budget":500,"recursive_scanning":false,
+                    "extensions":{"chub":{"id":0,"full_path":"","related_lorebooks":[]}},
+                    "entries":{"1":{"uid":1,"id":1,"key":["a"],"keys":["a"],"content":"x"}}}"#
+                    .to_owned(),
+                Dialect::Chub,
+            ),
         ] {
             let book = import(file.as_bytes(), &ImportOptions::new("b")).unwrap().book;
             assert_eq!(dialect_of(&book), dialect, "{file}");

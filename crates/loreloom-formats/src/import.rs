@@ -38,6 +38,8 @@ pub struct ImportOptions {
     pub split_keys: bool,
     /// Whether comments and commas too many are overlooked, which JSON does not know.
     pub relaxed: bool,
+    /// Whether a text is plain lore whatever it looks like: somebody knows that it is.
+    pub plain_text: bool,
     /// How much is read.
     pub limits: Limits,
 }
@@ -52,6 +54,7 @@ impl ImportOptions {
             odd_values: OddValues::default(),
             split_keys: false,
             relaxed: false,
+            plain_text: false,
             limits: Limits::default(),
         }
     }
@@ -158,7 +161,8 @@ pub(crate) fn read(
         });
     }
     let body = text::without_bom(&document.text);
-    if document.part == Part::Whole && perchance::is_plain(body, options.file_name.as_deref()) {
+    let is_plain = || options.plain_text || perchance::is_plain(body, options.file_name.as_deref());
+    if document.part == Part::Whole && is_plain() {
         let book = perchance::read(body, options)?;
         let format = Format::Perchance;
         return Ok(ReadBook {
@@ -203,7 +207,8 @@ pub(crate) fn read(
     let program = match document.part {
         Part::Module(_) => Some(program::RISU),
         Part::Whole | Part::Yaml | Part::Chunk | Part::Comment(_) | Part::File(_) => {
-            card.as_ref().and_then(|_| program::of(root))
+            let has_mark = card.is_some() || format == Format::Sillytavern;
+            has_mark.then(|| program::of(root)).flatten()
         }
     };
     Ok(ReadBook { book, card, format, version: version(root), is_named, program })

@@ -20,6 +20,7 @@ mod aidungeon;
 mod archive;
 mod byaf;
 mod card;
+mod character;
 pub mod chat;
 mod conversion;
 pub mod decorators;
@@ -62,6 +63,10 @@ mod yaml;
 
 pub use self::{
     card::{Asset, Card, CardVersion, DepthPrompt},
+    character::{
+        CharacterSource, ImportedCharacter, Portrait, export_character, import_character,
+        media_type, named_card, portrait,
+    },
     conversion::crossed,
     detect::{Format, detect},
     dialect::dialect_of,

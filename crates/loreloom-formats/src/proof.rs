@@ -11,6 +11,7 @@ use crate::{
     detect::Format,
     export::{ExportOptions, Loss, export},
     import::{ImportOptions, Imported, import},
+    json::says_nothing,
     limits::Limits,
 };
 
@@ -42,6 +43,7 @@ impl RoundTripProof {
 pub fn prove(home: &Imported, written: &[u8], abroad: Format, limits: Limits) -> RoundTripProof {
     let reading = |format: Format| ImportOptions {
         file_name: Some(format!("book.{}", format.file_extension())),
+        plain_text: format == Format::Perchance,
         limits,
         ..ImportOptions::new(home.book.id.clone()).named(home.book.name.clone())
     };
@@ -84,13 +86,13 @@ fn differences(wanted: &Value, found: &Value, path: &str, proof: &mut RoundTripP
             for (key, value) in wanted {
                 match found.get(key) {
                     Some(found) => differences(value, found, &below(key), proof),
-                    None if is_nothing(value) => {}
+                    None if says_nothing(value) => {}
                     None => proof.lost.push(loss(below(key), value)),
                 }
             }
             let new = found
                 .iter()
-                .filter(|(key, value)| !wanted.contains_key(*key) && !is_nothing(value));
+                .filter(|(key, value)| !wanted.contains_key(*key) && !says_nothing(value));
             proof.gained.extend(new.map(|(key, _)| below(key)));
         }
         (Value::Array(wanted), Value::Array(found)) if wanted.len() == found.len() => {
@@ -108,19 +110,8 @@ fn is_same(wanted: &Value, found: &Value) -> bool {
     wanted == found
         || match (wanted.as_f64(), found.as_f64()) {
             (Some(wanted), Some(found)) => wanted.total_cmp(&found).is_eq(),
-            _ => is_nothing(wanted) && is_nothing(found),
+            _ => says_nothing(wanted) && says_nothing(found),
         }
-}
-
-/// Whether a value says no more than its absence.
-fn is_nothing(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(members) => members.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
-    }
 }
 
 fn loss(field: String, value: &Value) -> Loss {
@@ -139,12 +130,55 @@ mod tests {
     }
 
     #[test]
-    fn members_at_the_root_that_a_card_loses_are_named() {
+    fn members_at_the_root_of_a_card_come_back_and_are_named_where_they_do_not() {
         let card = r#"{"spec":"chara_card_v3","spec_version":"3.0","fav":true,"chat":"x",
-            "data":{"name":"Orla","description":"d","extensions":{}}}"#;
-        let proof = proof(card, Format::CardV2);
-        let lost: Vec<&str> = proof.lost.iter().map(|loss| loss.field.as_str()).collect();
-        assert_eq!(lost, ["fav", "chat"], "{proof:?}");
+            "name":"Orla","data":{"name":"Orla","description":"d","extensions":{}}}"#;
+        assert_eq!(proof(card, Format::CardV2), RoundTripProof::default());
+        let lost = proof(card, Format::CardV1).lost;
+        let lost: Vec<&str> = lost.iter().map(|loss| loss.field.as_str()).collect();
+        assert_eq!(lost, ["fav", "chat", "name"]);
+    }
+
+    #[test]
+    fn a_way_through_plain_text_is_tried_whatever_the_texts_look_like() {
+        for content in ["{Orla: keeper}", "# Orla\n# Keeper", "keeper=Orla", "[1]"] {
+            let book = serde_json::json!({"entries": {"0": {"uid": 0, "content": content}}});
+            assert_eq!(proof(&book.to_string(), Format::Perchance).untried, None, "{content}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_goes_home_gains_no_field() {
+        let book = r#"{"lorebookVersion":4,"settings":{"orderByKeyLocations":false},
+            "entries":[{"text":"t","contextConfig":{"prefix":"","suffix":"\n","tokenBudget":2048,
+            "reservedTokens":0,"budgetPriority":400,"trimDirection":"trimBottom",
+            "insertionType":"newline","maximumTrimType":"sentence","insertionPosition":-1},
+            "lastUpdatedAt":1,"displayName":"Wall","id":"w","keys":["wall"],"searchRange":1000,
+            "enabled":true,"forceActivation":false,"keyRelative":false,"nonStoryActivatable":false}],
+            "categories":[]}"#;
+        assert_eq!(proof(book, Format::Sillytavern), RoundTripProof::default());
+    }
+
+    #[test]
+    fn older_world_info_goes_home_with_its_own_names() {
+        let book = r#"[{"id":"1.1","keys":"wall, gate","entry":"The wall is old.","hidden":false},
+            {"id":"1.2","keys":"mill","entry":"short","hidden":false}]"#;
+        for abroad in [Format::Sillytavern, Format::CardV2, Format::CardV3] {
+            assert_eq!(proof(book, abroad), RoundTripProof::default(), "{abroad}");
+        }
+    }
+
+    #[test]
+    fn a_text_edited_abroad_goes_home_under_its_own_name() {
+        let home =
+            import(br#"[{"keys":"wall","entry":"The wall is old."}]"#, &ImportOptions::new("b"));
+        let abroad = Format::Sillytavern;
+        let away = export(&home.unwrap().book, abroad, &ExportOptions::default()).unwrap();
+        let mut away = import(&away.bytes, &ImportOptions::new("b")).unwrap().book;
+        away.entries[0].content = "The wall fell.".to_owned();
+        let back = export(&away, Format::Aidungeon, &ExportOptions::default()).unwrap();
+        let back: Value = serde_json::from_slice(&back.bytes).unwrap();
+        assert_eq!(back, serde_json::json!([{"keys": "wall", "entry": "The wall fell."}]));
     }
 
     #[test]

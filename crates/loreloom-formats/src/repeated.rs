@@ -26,3 +26,27 @@ pub fn repeated_texts(new: &Book, other: &Book) -> Vec<ImportNote> {
     };
     new.entries.iter().filter_map(known).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_another_book_has_is_a_warning_and_no_text_is_not() {
+        let book = |id: &str, texts: &[&str]| {
+            let mut book = Book::new(id, id);
+            for (at, text) in texts.iter().enumerate() {
+                let mut entry = Entry::new(at.to_string());
+                entry.name = format!("{id}{at}");
+                (*text).clone_into(&mut entry.content);
+                book.entries.push(entry);
+            }
+            book
+        };
+        let notes = repeated_texts(&book("n", &["One.", "", " Two.\n"]), &book("o", &["Two.", ""]));
+        let said: Vec<(Option<&str>, &str)> =
+            notes.iter().map(|note| (note.entry.as_deref(), note.text.as_str())).collect();
+        let text = "the book `o` has the same text in `o0`: the prompt gets it once";
+        assert_eq!(said, [(Some("n2"), text)]);
+    }
+}

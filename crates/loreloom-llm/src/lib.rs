@@ -6,7 +6,7 @@
 //! - [`connection`]: Loreloom's own calls to OpenAI-compatible servers and Ollama.
 //! - [`upstream`]: a front end's requests, passed on byte for byte; [`steady`]: with limits,
 //!   retries and rests.
-//! - [`diagnose`]: trying a connection out, step by step.
+//! - [`diagnose`]: tests a connection, step by step.
 //! - [`offline`]: a storyteller in a model's place, for a first look.
 //! - [`tokenizers`]: counting tokens as the connected model does.
 //! - [`embed`]: vectors with nothing installed.

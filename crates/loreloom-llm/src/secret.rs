@@ -31,7 +31,7 @@ impl Secret {
     }
 }
 
-/// The key that a front end sent last, for work that goes on without it. It is only ever in
+/// The key that a front end sent last, for background work. It is only ever in
 /// memory. Clones are one.
 #[derive(Clone, Debug, Default)]
 pub struct HeldKey(Arc<Mutex<Option<Secret>>>);

@@ -1,4 +1,4 @@
-//! Splitting streams into events and lines, however the bytes arrive.
+//! Splits streams into events and lines, however the bytes arrive.
 //!
 //! Both splitters are fed whatever a socket gives and hand out what is complete. They work
 //! on bytes and decode text only when an event is whole, so a character cut in two by the
@@ -14,9 +14,9 @@ pub struct Event {
 }
 
 /// Decodes server-sent events as the HTML standard describes them: lines end in LF, CR or
-/// CRLF, comments are skipped, an event ends with a blank line. An event that the stream
-/// breaks off in is dropped, as the standard asks; [`SseDecoder::finish`] hands it out all
-/// the same, for servers that forget the last blank line.
+/// CRLF, comments are skipped, an event ends with a blank line. An event without its
+/// end is dropped, as the standard asks; [`SseDecoder::finish`] returns it nevertheless, for
+/// servers that forget the last blank line.
 #[derive(Clone, Debug, Default)]
 pub struct SseDecoder {
     lines: LineSplitter,

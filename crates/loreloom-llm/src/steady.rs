@@ -1,4 +1,5 @@
-//! An upstream with manners: limits, retries before the first byte, rests, turns.
+//! An upstream with limits: timeouts, retries before the first byte, pauses after failures, and a
+//! limit on parallel requests.
 
 use std::{
     hash::BuildHasher as _,
@@ -110,7 +111,7 @@ impl SteadyUpstream {
             let asked = match &tried {
                 Ok(reply) if may_pass(reply.status) => retry_after(&reply.headers),
                 Err(UpstreamError::Unreachable { .. }) => None,
-                // Who thinks for long would think as long again.
+                // A slow answer would be as slow the next time.
                 Ok(_)
                 | Err(
                     UpstreamError::Silent { .. }
@@ -119,7 +120,7 @@ impl SteadyUpstream {
                     | UpstreamError::Cut { .. },
                 ) => return tried,
             };
-            // A server that is left alone is tried once by whoever waits, and not again.
+            // While the breaker is open, an urgent request is tried once and not repeated.
             if self.with_breaker(|breaker, _, now| breaker.rests(now)) {
                 return tried;
             }
@@ -132,7 +133,7 @@ impl SteadyUpstream {
         }
     }
 
-    /// What a try says about the server's health. One that asks to slow down is well.
+    /// Notes whether a try failed. A server that asks to slow down has not failed.
     fn note(&self, tried: &Result<UpstreamReply, UpstreamError>) {
         let failed = match tried {
             Ok(reply) => {
@@ -153,13 +154,13 @@ impl SteadyUpstream {
     }
 }
 
-/// Front ends repeat what they read, lists of models for one. What they post is for text, and a
-/// person waits for it.
+/// A person waits for the answer to a POST: it asks for text. Front ends repeat other requests, such
+/// as lists of models.
 fn urgency_of(call: &UpstreamCall) -> Urgency {
     if call.method == Method::POST { Urgency::Awaited } else { Urgency::Routine }
 }
 
-/// A number from 0 to 1 that differs from client to client.
+/// A random number from 0 to 1.
 fn jitter() -> f64 {
     let random = std::hash::RandomState::new().hash_one(0_u8);
     f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX)
@@ -196,8 +197,8 @@ fn within(body: BodyStream, silence: Option<Duration>, shown: &str) -> BodyStrea
     })
 }
 
-/// A body and how long it may be silent. There is one alarm for all of it, which looks when the
-/// last piece came: an alarm for each piece would cost more than the piece.
+/// A body that must not be silent for too long. One timer serves the whole body and checks when the
+/// last piece came: a timer for each piece would cost more than the piece.
 struct Speaking {
     body: BodyStream,
     limit: Duration,
@@ -232,7 +233,7 @@ impl Stream for Speaking {
     }
 }
 
-/// A body that keeps its turn until it ends or is dropped.
+/// A body that keeps its permit until it ends or is dropped.
 fn until_its_end(body: BodyStream, turn: Option<OwnedSemaphorePermit>) -> BodyStream {
     match turn {
         None => body,

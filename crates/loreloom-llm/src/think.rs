@@ -1,4 +1,4 @@
-//! Taking a reasoning model's thoughts out of its reply.
+//! Removes a reasoning model's thoughts from its reply.
 //!
 //! Models write them in `<think>…</think>` (some `<thinking>` or `<reasoning>`). Chat
 //! templates often put the opening tag into the prompt, so a reply may begin inside the
@@ -68,7 +68,7 @@ fn tags(text: &str) -> Vec<Tag> {
 fn tag_at(text: &str, start: usize) -> Option<Tag> {
     let rest = &text[start + 1..];
     let (closes, rest) = rest.strip_prefix('/').map_or((false, rest), |rest| (true, rest));
-    // Only as far as a tag can reach: a text full of `<` must not cost its square.
+    // Look only as far as a tag can reach: a text full of `<` must not take quadratic time.
     let length = rest.bytes().take(LONGEST_TAG).position(|byte| byte == b'>')?;
     let inner = rest.get(..length)?;
     let name = NAMES.into_iter().find(|name| name.eq_ignore_ascii_case(inner.trim()))?;

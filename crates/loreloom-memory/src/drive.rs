@@ -44,7 +44,13 @@ pub async fn drive<T>(
             Need::Reply(question) => {
                 let reply = match answer(&question, model).await {
                     Ok(reply) => Some(reply.text),
-                    Err(_) if question.purpose.is_optional() => None,
+                    // One that was taken back is asked again.
+                    Err(ref cause)
+                        if question.purpose.is_optional()
+                            && !matches!(cause, ModelError::TakenBack { .. }) =>
+                    {
+                        None
+                    }
                     Err(cause) => {
                         let purpose = question.purpose;
                         return Err(DriveError::NoAnswer { purpose, cause });
@@ -55,6 +61,7 @@ pub async fn drive<T>(
             Need::Vectors(texts) => embed(&texts, answers, embedder).await,
             Need::Unreadable(unreadable) => {
                 // Whoever tries again wants new replies to both questions.
+                answers.given.retain(|(purpose, _)| *purpose != unreadable.purpose);
                 answers.replies.truncate(answers.replies.len().saturating_sub(2));
                 return Err(DriveError::Unreadable(unreadable));
             }
@@ -65,7 +72,8 @@ pub async fn drive<T>(
 /// Asks with the JSON schema of the answer, if there is one. Asks again without it if the server
 /// refuses schemas.
 async fn answer(question: &ModelQuestion, model: &dyn ChatModel) -> Result<ChatReply, ModelError> {
-    let schema = (question.purpose == Purpose::Together).then(together::schema);
+    let schema =
+        (question.purpose == Purpose::Together).then(|| together::schema(question)).flatten();
     let asked = question.request(schema);
     match model.complete(&asked).await {
         Err(ModelError::Refused { status, .. })
@@ -112,6 +120,10 @@ mod tests {
     impl ChatModel for Listed {
         async fn complete(&self, _: &ChatRequest) -> Result<ChatReply, ModelError> {
             let text = self.0.lock().unwrap().remove(0);
+            if text == "taken back" {
+                let (address, reason) = ("test".to_owned(), text.to_owned());
+                return Err(ModelError::TakenBack { address, reason });
+            }
             if text.is_empty() {
                 return Err(ModelError::TimedOut { address: "test".into(), seconds: 1 });
             }
@@ -161,6 +173,15 @@ mod tests {
         let mut answers = Answers { vectors: Vectors::on(), ..Answers::default() };
         let outcome = now(drive(pass, &mut answers, &model, Some(&Ones)));
         assert_eq!(outcome.unwrap(), "one 1 -");
+    }
+
+    #[test]
+    fn an_optional_question_that_was_taken_back_is_asked_again() {
+        let model = Listed(Mutex::new(vec!["one", "taken back", "two"]));
+        let mut answers = Answers { vectors: Vectors::on(), ..Answers::default() };
+        now(drive(pass, &mut answers, &model, Some(&Ones))).unwrap_err();
+        let outcome = now(drive(pass, &mut answers, &model, Some(&Ones)));
+        assert_eq!(outcome.unwrap(), "one 1 two");
     }
 
     #[test]

@@ -14,13 +14,13 @@
 //!     "Gulls circle.",
 //!     "It rains.",
 //!     "Bread is cheap.",
-//!     "Where is the whistle?",
+//!     "Where did I hide the silver whistle?",
 //! ];
 //! let message = |text| Message::new(Role::User, Some("Mara"), text);
 //! let path = Path::of(ChatId::from("harbour"), texts.map(message));
 //! let mut index = PassageIndex::new([]);
 //! for text in texts {
-//!     index.push(Passage { speaker: Some("Mara"), text, stretch: 0 }, None);
+//!     index.push(Passage { speaker: Some("Mara"), text, stretch: 0, by_player: true }, None);
 //! }
 //! // Only the last two messages are in the prompt. In a short story little stands out.
 //! let query = RecallQuery { least: 1.0, ..RecallQuery::new(path.items(), 3) };
@@ -29,6 +29,8 @@
 //! ```
 
 pub mod budget;
+mod card;
+pub mod cast;
 pub mod change;
 pub mod cycle;
 pub mod drive;
@@ -36,11 +38,13 @@ pub mod entities;
 pub mod event;
 pub mod ids;
 pub mod inject;
+mod json_reply;
 pub mod migrate;
 pub mod model_profile;
 pub mod model_test;
 mod number;
 pub mod pass;
+pub mod people;
 pub mod presence;
 pub mod recall;
 pub mod recap;
@@ -54,6 +58,7 @@ pub mod secrets;
 pub mod service;
 pub mod settings;
 pub mod similarity;
+pub mod story_clock;
 pub mod text;
 pub mod tiers;
 pub mod timeline;

@@ -6,11 +6,16 @@
 //! with a job, so a crash loses no call, and tests only list replies.
 //!
 //! ```
-//! use loreloom_memory::{pass::{Answers, Need, Script}, rules::Rules, tiers::continuity};
+//! use loreloom_memory::{
+//!     pass::{Answers, Need, Script},
+//!     rules::Rules,
+//!     tiers::continuity::{self, CheckedReply},
+//! };
 //!
 //! let check = |answers: &Answers| {
 //!     let facts = ["Odo is dead."];
-//!     continuity::run(&facts, "Odo waves.", false, &Rules::default(), &mut Script::new(answers))
+//!     let reply = CheckedReply { speaker: "Mara", question: "Who is it?", text: "Odo waves." };
+//!     continuity::run(&facts, reply, false, &Rules::default(), &mut Script::new(answers))
 //! };
 //! // Without an answer the pass says what it needs.
 //! let mut answers = Answers::default();
@@ -28,13 +33,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
+    cast::PEOPLE,
     reply::says_nothing,
     similarity::Vectors,
     text::{TextRules, head},
+    tiers::GUARD,
 };
 
 /// What a question is for. It names the question in logs and decides what a missing answer means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Purpose {
     /// Long-term memories.
     LongTerm,
@@ -151,6 +159,22 @@ pub enum Need {
     Unreadable(UnreadableReply),
 }
 
+impl Need {
+    /// The same with a question that names the people of the story.
+    pub(crate) fn naming(self, people: &str) -> Self {
+        match self {
+            Self::Reply(question) if !question.prompt.contains(PEOPLE) => {
+                let prompt = match question.prompt.strip_prefix(GUARD) {
+                    Some(rest) => format!("{GUARD}\n\n{people}{rest}"),
+                    None => format!("{people}\n\n{}", question.prompt),
+                };
+                Self::Reply(ModelQuestion { prompt, ..question })
+            }
+            Self::Reply(_) | Self::Vectors(_) | Self::Unreadable(_) => self,
+        }
+    }
+}
+
 /// A reply with nothing of what was asked for, even when asked a second time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the model's reply for {purpose:?} has nothing of what was asked for: {reply}")]
@@ -173,6 +197,9 @@ pub struct Answers {
     pub replies: Vec<Option<String>>,
     /// Vectors of texts.
     pub vectors: Vectors,
+    /// Replies that another question already brought, by what they are for. Each counts once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given: Vec<(Purpose, String)>,
 }
 
 /// Reads answers. Each run of a pass starts with a new script.
@@ -180,16 +207,23 @@ pub struct Answers {
 pub struct Script<'answers> {
     answers: &'answers Answers,
     used: usize,
+    taken: Vec<Purpose>,
 }
 
 impl<'answers> Script<'answers> {
     /// Reads answers from the first one on.
     pub fn new(answers: &'answers Answers) -> Self {
-        Self { answers, used: 0 }
+        Self { answers, used: 0, taken: Vec::new() }
     }
 
     /// The reply to the next question; `None` if the model gave none.
     pub fn ask(&mut self, question: ModelQuestion) -> Result<Option<&'answers str>, Need> {
+        let purpose = question.purpose;
+        let given = self.answers.given.iter().find(|(what, _)| *what == purpose);
+        if let Some((_, reply)) = given.filter(|_| !self.taken.contains(&purpose)) {
+            self.taken.push(purpose);
+            return Ok(Some(reply));
+        }
         let Some(reply) = self.answers.replies.get(self.used) else {
             return Err(Need::Reply(question));
         };
@@ -244,6 +278,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_question_names_the_people_once() {
+        let asked = |prompt: &str| {
+            let (purpose, prompt) = (Purpose::Recap, prompt.to_owned());
+            match Need::Reply(ModelQuestion { purpose, prompt, max_tokens: 1 }).naming("People: A.")
+            {
+                Need::Reply(question) => question.prompt,
+                Need::Vectors(_) | Need::Unreadable(_) => String::new(),
+            }
+        };
+        assert_eq!(asked("Tell."), "People: A.\n\nTell.");
+        assert_eq!(asked(&format!("{GUARD}\n\nTell.")), format!("{GUARD}\n\nPeople: A.\n\nTell."));
+        assert_eq!(asked("People: B.\n\nTell."), "People: B.\n\nTell.");
+    }
+
+    #[test]
     fn a_pass_stops_where_an_answer_is_missing_and_goes_on_when_it_is_there() {
         let question = |text: &str| ModelQuestion {
             purpose: Purpose::Update,
@@ -257,7 +306,7 @@ mod tests {
             let second = script.ask(question("second"))?.unwrap_or("-");
             Ok(format!("{first}{second}"))
         };
-        let mut answers = Answers { replies: vec![], vectors: Vectors::on() };
+        let mut answers = Answers { vectors: Vectors::on(), ..Answers::default() };
         assert_eq!(pass(&answers), Err(Need::Reply(question("first"))));
         answers.replies.push(Some("a".into()));
         assert_eq!(pass(&answers), Err(Need::Vectors(vec!["text".into()])));

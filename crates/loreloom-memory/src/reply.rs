@@ -21,15 +21,45 @@ pub(crate) fn plain_lines(reply: &str, rules: TextRules) -> Cow<'_, str> {
     if !rules.is_tolerant() {
         return Cow::Borrowed(reply);
     }
-    let lines = reply.split(LINE_ENDS).filter(|line| !is_fence(line)).map(plain_line);
+    let lines = reply.split(LINE_ENDS).filter(|line| !is_fence(line));
+    let lines = lines.map(|line| plain_line(&without_cells(line)));
     Cow::Owned(lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// Whether a line is a code fence or a rule such as `---`.
+/// Whether a line is a code fence, or a rule such as `---` or `|---|---|`.
 fn is_fence(line: &str) -> bool {
     let line = line.trim();
-    let is_rule = line.len() >= 3 && line.chars().all(|one| matches!(one, '-' | '*' | '_' | '='));
+    let is_mark = |one: char| matches!(one, '-' | '*' | '_' | '=' | '|' | ':' | ' ');
+    let is_rule =
+        line.len() >= 3 && line.contains(['-', '*', '_', '=']) && line.chars().all(is_mark);
     is_rule || line.starts_with("```") || line.starts_with("~~~")
+}
+
+/// A row of a table as a line: its cells with bars between, without the bar after a tag or a
+/// number.
+fn without_cells(line: &str) -> Cow<'_, str> {
+    let inner = line.trim().strip_prefix('|').and_then(|inner| inner.strip_suffix('|'));
+    let Some(inner) = inner else { return Cow::Borrowed(line) };
+    let mut row = String::new();
+    for cell in inner.split('|').map(str::trim) {
+        let bare = row.trim_end_matches(['*', '`', '_']);
+        let is_head = bare.is_empty()
+            || bare.ends_with(']')
+            || bare.chars().all(|letter| letter.is_ascii_digit());
+        let between = if row.is_empty() {
+            ""
+        } else if is_head {
+            " "
+        } else {
+            " | "
+        };
+        row.push_str(between);
+        row.push_str(cell);
+    }
+    // A number alone in the first cell is the number of the row.
+    let digits = row.len() - row.trim_start_matches(|digit: char| digit.is_ascii_digit()).len();
+    let is_numbered = digits > 0 && row[digits..].starts_with([' ', '*', '`', '[']);
+    Cow::Owned(if is_numbered { row[digits..].trim_start().to_owned() } else { row })
 }
 
 fn plain_line(line: &str) -> String {
@@ -80,10 +110,11 @@ pub(crate) fn says_nothing(reply: &str, rules: TextRules) -> bool {
     is_none(reply, rules) || {
         let reply = plain_lines(reply, rules);
         let text = reply.trim().trim_end_matches(['.', '!']);
-        rules.is_tolerant()
-            && text.len() <= LONGEST_NOTHING
+        let last = text.lines().last().unwrap_or_default().trim();
+        let is_short = text.len() <= LONGEST_NOTHING
             && !text.contains(['\n', '.', '!', '?', ':', ','])
-            && NOTHING.is_match(text)
+            && NOTHING.is_match(text);
+        rules.is_tolerant() && (is_short || last.eq_ignore_ascii_case("none"))
     }
 }
 
@@ -109,9 +140,29 @@ pub(crate) fn is_refusal(reply: &str) -> bool {
     REFUSAL.is_match(reply.trim_start())
 }
 
-/// A text that was asked for, trimmed; `None` for a refusal, for "nothing", and for JSON.
+/// What models write before a text: "Sure! Here is the summary:", or a heading.
+static BEFORE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"^(?i:\s*(?:(?:sure|certainly|of course|absolutely|okay|ok|understood|gerne|natürlich|bien sûr|claro)\b[^\n:]{0,80}[:!.]\s*)?(?:(?:here(?:'s|’s| is| are)|below is|hier ist|voici|aquí (?:está|tienes))\b[^\n:]{0,80}:\s*\n)|\s*(?:sure|certainly|of course|absolutely|understood)[!.]\s*\n|\s*(?:#{1,6} |\*\*)[^\n*]{0,30}(?:summary|recap|history|correction|note)[^\n*]{0,30}(?:\*\*)?:?\s*\n|\s*(?:\*\*)?(?:the )?(?:scene |story |thread |arc )?(?:summary|recap)(?::\*\*|\*\*:|:) *|\s*```\w*\n)",
+    )
+});
+/// What models write after a text.
+static AFTER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)(?:\n```\s*|\n\s*(?:let me know (?:if|whether|what)|would you like me to|feel free to|i hope this|please let me know)\b[^\n]{0,160}\s*)$",
+    )
+});
+
+/// A text that was asked for, without what models write before and after it; `None` for a refusal,
+/// for "nothing", and for JSON.
 pub(crate) fn prose(reply: &str, rules: TextRules) -> Option<&str> {
-    let text = reply.trim();
+    let mut text = reply.trim();
+    while let Some(found) = BEFORE.find(text).filter(|_| rules.is_tolerant()) {
+        text = text[found.end()..].trim();
+    }
+    while let Some(found) = AFTER.find(text).filter(|_| rules.is_tolerant()) {
+        text = text[..found.start()].trim();
+    }
     let is_other = rules.is_tolerant()
         && (is_refusal(text) || is_none(text, rules) || text.starts_with(['{', '[']));
     (!text.is_empty() && !is_other).then_some(text)
@@ -142,11 +193,16 @@ mod tests {
             "`[fact:3]` Mara keeps bees.",
             "1. `[fact:3] Mara keeps bees.`",
             "```\n[fact:3] Mara keeps bees.\n```",
+            "|---|:---|\n| [fact:3] | Mara keeps bees. |",
+            "| 1 | [fact:3] | Mara keeps bees. |",
+            "| **[fact:3]** | Mara keeps bees. |",
         ] {
             let plain = plain_lines(line, TextRules::Tolerant);
             assert_eq!(plain, "[fact:3] Mara keeps bees.", "{line}");
             assert_eq!(plain_lines(line, TextRules::Literal), line);
         }
+        let row = plain_lines("| [knows] | Odo | Mara left. |", TextRules::Tolerant);
+        assert_eq!(row, "[knows] Odo | Mara left.");
         for line in ["-> Odo", "1942 was cold", "3.5 miles", "Odo -> Mara: fear(low)", "a * b * c"]
         {
             assert_eq!(plain_lines(line, TextRules::Tolerant), line);
@@ -160,6 +216,7 @@ mod tests {
             (" None. ", true, true),
             ("- NONE", true, false),
             ("**NONE**", true, false),
+            ("Sure! Here are the notes:\n\nNONE", true, false),
             ("Nothing new happens here.", true, false),
             ("There are no new memories to note.", true, false),
             ("No new threads.", true, false),
@@ -203,6 +260,22 @@ mod tests {
             assert_eq!(prose(text, TextRules::Tolerant), Some(text));
         }
         assert_eq!(prose(" Calm. \n", TextRules::Tolerant), Some("Calm."));
+        for reply in [
+            "Sure! Here is the summary of the scene:\n\nOdo left.",
+            "Here's a recap:\nOdo left.\n\nLet me know if you want more detail!",
+            "## Scene summary\n\nOdo left.",
+            "**Summary:**\nOdo left.",
+            "**Scene summary:** Odo left.",
+            "**Thread recap**: Odo left.",
+            "Summary: Odo left.",
+            "Certainly.\n```text\nOdo left.\n```",
+        ] {
+            assert_eq!(prose(reply, TextRules::Tolerant), Some("Odo left."), "{reply}");
+            assert_eq!(prose(reply, TextRules::Literal), Some(reply));
+        }
+        for text in ["Here is where Odo died: the reef.", "Certainly. Odo said so."] {
+            assert_eq!(prose(text, TextRules::Tolerant), Some(text));
+        }
         assert_eq!(prose("{\"summary\": \"x\"}", TextRules::Tolerant), None);
     }
 }

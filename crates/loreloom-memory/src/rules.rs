@@ -47,7 +47,7 @@ pub struct Rules {
     pub drop_confirmed_duplicates: bool,
     /// A change of the people present ends a scene.
     pub cast_change_ends_scene: bool,
-    /// With weak models, trigger words come from the memory itself.
+    /// Trigger words come from the memory itself, unless the settings ask a model for them.
     pub derived_triggers: bool,
     /// A memory confirmed this often belongs to canon, whatever its importance.
     pub canon_confirmations: Option<u32>,

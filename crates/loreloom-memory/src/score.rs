@@ -51,6 +51,7 @@ fn usual_persona(kind: MemoryKind) -> f64 {
         MemoryKind::Fact
         | MemoryKind::Preference
         | MemoryKind::Event
+        | MemoryKind::Private
         | MemoryKind::Scene
         | MemoryKind::Revelation
         | MemoryKind::Detail
@@ -66,6 +67,7 @@ fn usual_intimacy(kind: MemoryKind) -> f64 {
         MemoryKind::Fact
         | MemoryKind::Relationship
         | MemoryKind::Event
+        | MemoryKind::Private
         | MemoryKind::Scene
         | MemoryKind::Revelation
         | MemoryKind::Detail

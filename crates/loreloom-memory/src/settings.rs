@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     inject::{MemorySlot, SlotPlacement},
     record::MemoryKind,
+    story_clock::Calendar,
 };
 
 /// What each tier may put into the prompt, in tokens.
@@ -119,7 +120,7 @@ impl ConsolidationThresholds {
     /// The threshold of one kind.
     pub fn of(&self, kind: MemoryKind) -> usize {
         let wanted = match kind {
-            MemoryKind::Fact => self.fact,
+            MemoryKind::Fact | MemoryKind::Private => self.fact,
             MemoryKind::Relationship => self.relationship,
             MemoryKind::Preference => self.preference,
             MemoryKind::Event => self.event,
@@ -210,7 +211,7 @@ pub struct Settings {
     pub scene_min_messages: usize,
     /// Ask the model whether a scene ended.
     pub scene_ai_detect: bool,
-    /// Ask the model for trigger words on weak models too.
+    /// Ask the model for trigger words instead of taking them from the memory.
     pub triggers_enabled: bool,
     /// Keep state cards.
     pub state_ledger_enabled: bool,
@@ -224,8 +225,10 @@ pub struct Settings {
     pub macros_enabled: bool,
     /// Hours away after which a recap is offered.
     pub recap_threshold_hours: u32,
-    /// Minutes after which a profile is written again.
+    /// Minutes after which a profile is written again if notes that concern it changed.
     pub profiles_stale_minutes: u32,
+    /// Messages after which a profile is written again if notes that concern it changed.
+    pub profiles_stale_messages: usize,
     /// Ask strong models for several tiers in one call.
     pub structured_calls: bool,
     /// Offer a recap to a returning reader.
@@ -238,6 +241,14 @@ pub struct Settings {
     pub inject_cap: Option<Tokens>,
     /// Slots with another place than the default.
     pub places: BTreeMap<MemorySlot, SlotPlacement>,
+    /// Read the story's own time from its words, and say how long ago things were.
+    pub story_clock: bool,
+    /// The months of the story's world; empty for our own.
+    pub calendar: Calendar,
+    /// Leave messages out of the prompt that the summary covers.
+    pub shrink_history: bool,
+    /// How many of the newest messages always stay in the prompt.
+    pub shrink_history_keep: usize,
     /// After how many messages an unconfirmed value of a field expires. Other fields do not expire.
     pub state_ledger_expiry: BTreeMap<String, usize>,
 }
@@ -289,12 +300,17 @@ impl Default for Settings {
             macros_enabled: false,
             recap_threshold_hours: 4,
             profiles_stale_minutes: 30,
+            profiles_stale_messages: 20,
             structured_calls: true,
             recap_enabled: true,
             auto_tune_budgets: false,
             total_inject_budget: None,
             inject_cap: None,
             places: BTreeMap::new(),
+            story_clock: false,
+            calendar: Calendar::new(),
+            shrink_history: false,
+            shrink_history_keep: 20,
             state_ledger_expiry: EXPIRY
                 .iter()
                 .map(|(field, messages)| ((*field).to_owned(), *messages))

@@ -10,7 +10,10 @@ use loreloom_core::{
     units::Tokens,
 };
 
-use crate::presence::Presence;
+use crate::{
+    presence::{Presence, voices},
+    text::TextRules,
+};
 
 /// How many messages are settled: all except a final reply.
 pub fn stable_cutoff(chat: &[PathItem]) -> usize {
@@ -39,15 +42,22 @@ pub fn smart_window(
     start..cutoff
 }
 
-/// Messages as `name: text` lines, without system and hidden ones.
+/// Messages as `name: text` lines, without hidden ones and instructions. A message without a name gets
+/// that of the player, or of the only character.
 pub fn lines(messages: &[PathItem]) -> String {
+    let name_of = |role: Role| {
+        let named = |item: &&PathItem| item.message.role == role && item.message.name.is_some();
+        let found = messages.iter().rev().find(named);
+        found.and_then(|item| item.message.name.as_deref()).unwrap_or(role.as_str())
+    };
+    let (player, character) = (name_of(Role::User), name_of(Role::Assistant));
     let lines: Vec<String> = messages
         .iter()
         .map(|item| &item.message)
-        .filter(|message| message.role != Role::System && !message.hidden)
-        .map(|message| match &message.name {
-            Some(name) => format!("{name}: {}", message.text),
-            None => format!("{}: {}", message.role.as_str(), message.text),
+        .filter(|message| message.is_seen())
+        .map(|message| {
+            let usual = if message.role == Role::User { player } else { character };
+            format!("{}: {}", message.name.as_deref().unwrap_or(usual), message.text)
         })
         .collect();
     lines.join("\n")
@@ -56,7 +66,7 @@ pub fn lines(messages: &[PathItem]) -> String {
 /// Distinct speakers, in order of appearance.
 pub fn speakers(messages: &[PathItem]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for name in messages.iter().filter_map(|item| item.message.name.as_deref()) {
+    for name in messages.iter().flat_map(|item| voices(&item.message)) {
         if !names.iter().any(|seen| seen == name) {
             names.push(name.to_owned());
         }
@@ -64,18 +74,20 @@ pub fn speakers(messages: &[PathItem]) -> Vec<String> {
     names
 }
 
-/// What one member of a group says and hears from the user: the messages of its long-term pass.
-/// They keep their ids, so memories rest on the right messages.
+/// What one member of a group says and hears: the messages of its long-term pass. They keep their
+/// ids, so memories rest on the right messages. With [`TextRules::Literal`] it hears only the user.
 pub fn heard_by(
     chat: &[PathItem],
     window: Range<usize>,
     member: &str,
     presence: &Presence,
+    rules: TextRules,
 ) -> Vec<PathItem> {
     let is_heard = |at: &usize| {
         let message = &chat[*at].message;
         let own = message.name.as_deref() == Some(member);
-        message.role != Role::Assistant && presence.hears(*at) || own
+        let counts = rules.is_tolerant() || message.role != Role::Assistant;
+        counts && presence.hears(*at) || own
     };
     let window = window.start.min(chat.len())..window.end.min(chat.len());
     window.filter(is_heard).map(|at| chat[at].clone()).collect()
@@ -99,6 +111,15 @@ pub fn should_compact(
     let open = lines(&chat[summary_end.min(chat.len())..]);
     u64::from(counter.count(&open).0) * 100 >= u64::from(context.0) * u64::from(threshold)
         && !open.is_empty()
+}
+
+/// The first message that is still sent if history is shrunk: what the summary covers is left out,
+/// and the newest `keep` messages stay. It moves in large steps, so that the beginning of the
+/// prompt stays the same for many turns.
+pub fn history_boundary(length: usize, summary_end: usize, keep: usize) -> usize {
+    const STEP: usize = 20;
+    let most = summary_end.min(length.saturating_sub(keep));
+    most / STEP * STEP
 }
 
 /// Splits a whole chat for catching up: pieces of at most 20 messages and at most 35 % of
@@ -168,13 +189,30 @@ mod tests {
     }
 
     #[test]
-    fn a_member_of_a_group_reads_its_own_replies_and_the_user() {
+    fn a_member_of_a_group_reads_what_it_says_and_hears() {
         let message = |(role, name): (Role, &str)| Message::new(role, Some(name), name);
         let speakers = [(Role::User, "Player"), (Role::Assistant, "Lis"), (Role::Assistant, "Odo")];
         let path = Path::of(ChatId::from("c"), speakers.map(message));
-        let heard = heard_by(path.items(), 0..3, "Odo", &Presence::default());
-        let ids: Vec<_> = heard.iter().map(|item| item.id).collect();
-        assert_eq!(ids, [path.items()[0].id, path.items()[2].id]);
+        for (rules, expected) in
+            [(TextRules::Tolerant, "Player Lis Odo"), (TextRules::Literal, "Player Odo")]
+        {
+            let heard = heard_by(path.items(), 0..3, "Odo", &Presence::default(), rules);
+            let said: Vec<&str> = heard.iter().map(|item| item.message.text.as_str()).collect();
+            assert_eq!(said.join(" "), expected);
+        }
+    }
+
+    #[test]
+    fn history_shrinks_in_steps_and_keeps_the_newest() {
+        for (length, covered, keep, expected) in [
+            (100, 0, 20, 0),
+            (100, 59, 20, 40),
+            (100, 60, 20, 60),
+            (70, 60, 20, 40),
+            (9, 60, 20, 0),
+        ] {
+            assert_eq!(history_boundary(length, covered, keep), expected, "{length} {covered}");
+        }
     }
 
     #[test]

@@ -102,13 +102,16 @@ pub struct Finding {
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
+    /// The names of the server's models, at the step that lists them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
 }
 
 /// Something that can be tried out.
 #[async_trait]
 pub trait Diagnosis: Send + Sync {
     /// Tests it, and reports each step. Never fails: a failure is a finding.
-    async fn diagnose(&self, tell: &mut (dyn FnMut(Finding) + Send));
+    async fn diagnose(&self, report: &mut (dyn FnMut(Finding) + Send));
 
     /// The context size that the server says a model has, where it does.
     async fn context_size(&self, model: &str) -> Option<u32>;

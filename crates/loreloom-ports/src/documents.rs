@@ -1,13 +1,14 @@
-//! Documents of a tenant: books, rules, connections.
+//! Documents of a tenant: books, characters, rules, connections.
 //!
 //! Documents are a small set of named values. Every change is one numbered revision that keeps the
 //! old values, so that it can be undone; nothing is overwritten. Books are long and change a
 //! little at a time: they are stored separately, by content, and a document names the version.
+//! Files (pictures, original cards) are stored the same way.
 
 use async_trait::async_trait;
 use loreloom_core::{
     book::Book,
-    ids::{BookVersion, TenantId},
+    ids::{BookVersion, FileVersion, TenantId},
     units::Timestamp,
 };
 use serde::{Deserialize, Serialize};
@@ -108,4 +109,14 @@ pub trait DocumentStore: Send + Sync {
         tenant: &TenantId,
         version: BookVersion,
     ) -> Result<Option<Book>, StoreError>;
+
+    /// Keeps a file and names what was kept. A file that no document names may be deleted.
+    async fn keep_file(&self, tenant: &TenantId, bytes: &[u8]) -> Result<FileVersion, StoreError>;
+
+    /// A file that was kept.
+    async fn file(
+        &self,
+        tenant: &TenantId,
+        version: FileVersion,
+    ) -> Result<Option<Vec<u8>>, StoreError>;
 }

@@ -1,8 +1,7 @@
-//! Work that is done beside the story, kept in the database so that it outlives a process.
+//! Background work, kept in the database so that it outlives a process.
 //!
-//! Each chat is a lane: its jobs run one at a time, in whatever process. A worker claims a
-//! job for a while and says again and again that it is still at it; if it stops saying so,
-//! somebody else takes over.
+//! Each chat is a lane: its jobs run one at a time, whichever process runs them. A worker claims a
+//! job for a while and renews the claim; if it stops, another worker takes over.
 
 use std::fmt;
 
@@ -145,9 +144,17 @@ pub struct JobBody {
     /// Replies of earlier pieces that could not be read; with any, the job fails at its end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<String>,
+    /// How often it was begun and its question was taken back.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub taken_back: u32,
     /// What it asked its model and was answered.
     #[serde(skip_serializing_if = "is_empty")]
     pub account: JobAccount,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 fn is_empty(account: &JobAccount) -> bool {
@@ -206,6 +213,13 @@ pub struct Job {
     pub updated: Timestamp,
 }
 
+impl Job {
+    /// How often it was tried: a question that was taken back is no try.
+    pub fn tries(&self) -> u32 {
+        self.attempts.saturating_sub(self.body.taken_back)
+    }
+}
+
 /// A worker that looks for work.
 #[derive(Clone, Debug)]
 pub struct Claiming {
@@ -213,7 +227,7 @@ pub struct Claiming {
     pub worker: String,
     /// Now.
     pub now: Timestamp,
-    /// Until when it has the job, unless it says otherwise.
+    /// Until when it claims the job, unless it renews the claim.
     pub until: Timestamp,
     /// The connections it can use, with how many jobs may run on each at once, over all
     /// workers.
@@ -314,11 +328,10 @@ pub trait JobQueue: Send + Sync {
 
     /// Takes the next job of any tenant: due, on one of the worker's connections while that
     /// has room, and in a lane where nothing runs. The highest priority first, then the
-    /// oldest. A job whose worker fell silent waits again.
+    /// oldest. A job whose claim has run out waits again.
     async fn claim(&self, claiming: &Claiming) -> Result<Option<Job>, MemoryError>;
 
-    /// Says that the worker is still at it, and until when it will be. `false` if the job is
-    /// not the worker's any more: it must stop.
+    /// Renews a worker's claim. `false` if the job is not the worker's any more: it must stop.
     async fn still_at(
         &self,
         tenant: &TenantId,

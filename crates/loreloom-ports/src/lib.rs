@@ -60,8 +60,9 @@ pub use self::{
     policy::Policy,
     spill::TurnSpill,
     store::{
-        ChangeMark, ChangedChats, ChatRecord, ChatSummary, Node, Reply, Retained, Retention, Store,
-        StoredTurn, StoryStore, TurnId, TurnRecord, TurnSummary, WriteId, WriteKind, WriteRecord,
+        ChangeMark, ChangedChats, ChatRecord, ChatSummary, EndedResponse, Node, Reply, Retained,
+        Retention, Store, StoredTurn, StoryStore, TurnId, TurnRecord, TurnSummary, WriteId,
+        WriteKind, WriteRecord,
     },
     store_error::StoreError,
     upstream::{

@@ -177,6 +177,10 @@ pub enum MemoryEventKind {
     Reverted,
     /// Everything before was forgotten.
     Forgotten,
+    /// Somebody learned what was kept from them.
+    Revealed,
+    /// It was never so.
+    Retconned,
 }
 
 /// What an event does.

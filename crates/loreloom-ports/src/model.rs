@@ -55,6 +55,14 @@ pub enum ModelError {
         /// The limit.
         seconds: u64,
     },
+    /// The question was taken back before it was answered: nothing failed.
+    #[error("the question to `{address}` was taken back: {reason}")]
+    TakenBack {
+        /// The address.
+        address: String,
+        /// The cause.
+        reason: String,
+    },
     /// Too many requests: wait.
     #[error("model at `{address}` asks to slow down")]
     RateLimited {

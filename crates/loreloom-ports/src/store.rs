@@ -254,6 +254,15 @@ pub struct ChangedChats {
     pub chats: Vec<(ChatId, u64)>,
 }
 
+/// Where a response of the responses API ended. Requests that follow it name its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndedResponse {
+    /// The chat.
+    pub chat: ChatId,
+    /// The node.
+    pub at: PrefixHash,
+}
+
 /// Keeps stories. All writes are atomic and durable when they return.
 #[async_trait]
 pub trait StoryStore: Send + Sync {
@@ -325,6 +334,24 @@ pub trait StoryStore: Send + Sync {
         let write = self.commit_reply(tenant, path.chat(), &reply).await?;
         Ok((stored, write))
     }
+
+    /// Keeps where a response ended. It replaces an earlier one of the same id, and is part of no
+    /// write: an undo leaves it.
+    ///
+    /// Fails with [`StoreError::NoChat`] if there is no such chat.
+    async fn keep_response(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+        ended: &EndedResponse,
+    ) -> Result<(), StoreError>;
+
+    /// Where a response ended.
+    async fn response(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+    ) -> Result<Option<EndedResponse>, StoreError>;
 
     /// All writes to a chat that can be taken back or were, in order. Making the chat is none
     /// of them, and writes that were stored before there was a log are missing.

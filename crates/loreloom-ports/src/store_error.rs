@@ -71,7 +71,7 @@ pub enum StoreError {
         found: u64,
     },
     /// Somebody else changed the documents in between: read again and retry.
-    #[error("the desk is at revision {found}, not at {expected}")]
+    #[error("the documents are at revision {found}, not at {expected}")]
     Outdated {
         /// The revision the writer had seen.
         expected: u64,

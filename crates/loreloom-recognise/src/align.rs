@@ -21,12 +21,12 @@ const CANDIDATES: usize = 8;
 const ANCHORS: usize = 4;
 /// Stored messages of one text that are tried as the end.
 const ENDS: usize = 8;
-/// Edited messages with which a window still goes on where its client was.
+/// The most edited messages in a window that continues the client's last chat.
 const EDITS: usize = 2;
 /// How far two sequences may drift apart before positions are looked up instead.
 const DRIFT: usize = 24;
 
-/// How far apart they may be for a message that lost something to be looked for.
+/// How far apart they may be while messages with lost markup are searched for.
 const NEAR: usize = 2;
 
 /// A window aligned with a stored path.
@@ -37,22 +37,21 @@ pub(super) struct Alignment {
     pub(super) path: Vec<NodeAt>,
     /// Which piece is which message of the path, both ascending.
     pub(super) pairs: Vec<(usize, usize)>,
-    /// Pieces of user or model that the path does not explain; what the user said last is
-    /// not counted.
+    /// Pieces of user or model that are not on the path, without the user's last message.
     unexplained: usize,
     /// Messages of the path that the window leaves out.
     left_out: usize,
     /// Whether the window goes on from the chat's newest message, or repeats the request
     /// that was answered with it.
     at_tip: bool,
-    /// Whether nothing but the user's words follow that message, and little was edited.
+    /// Whether only messages of the user follow that message, and few messages were edited.
     goes_on: bool,
-    /// Whether all of the path comes before the window, which shows none of it.
+    /// Whether the whole path comes before the window.
     pub(super) is_before: bool,
 }
 
 impl Alignment {
-    /// A chat of which the window shows nothing.
+    /// A chat that the window shares nothing with.
     pub(super) fn empty(slot: Slot) -> Self {
         Self {
             slot,
@@ -66,21 +65,22 @@ impl Alignment {
         }
     }
 
-    /// A path that the window goes on from.
+    /// A path that the window continues.
     pub(super) fn before(slot: Slot, path: Vec<NodeAt>) -> Self {
         Self { path, is_before: true, ..Self::empty(slot) }
     }
 
     /// Better explanations are greater. Best is a chat that the window continues word for word; of
-    /// two, the one used last, even if the other knows more of the window: it may have had the
-    /// same messages. Next is the client's last chat, with few edits; then a chat that had all of
-    /// this further back.
-    fn rank(&self, story: &Story, was_last: bool) -> impl Ord + use<> {
+    /// two, the one that had more of its card, else the one used last, even if the other knows
+    /// more of the window: it may have had the same messages. Next is the client's last chat, with
+    /// few edits; then a chat that had all of this further back.
+    fn rank(&self, story: &Story, window: &Window, was_last: bool) -> impl Ord + use<> {
         let exact = self.at_tip && self.unexplained == 0;
+        let card = if exact { story.card_pieces(window) } else { 0 };
         let stays = self.goes_on && was_last;
         let recent = if self.at_tip { story.touched } else { 0 };
         let explains = std::cmp::Reverse(self.unexplained);
-        (exact, stays && !exact, explains, recent, self.pairs.len(), story.touched)
+        (exact, card, stays && !exact, explains, recent, self.pairs.len(), story.touched)
     }
 }
 
@@ -98,7 +98,7 @@ pub(super) fn best(
         .filter(|alignment| joins(stories, window, client, alignment))
         .max_by_key(|alignment| {
             let was_last = stories.was_last_in(client, alignment.slot);
-            alignment.rank(stories.story(alignment.slot), was_last)
+            alignment.rank(stories.story(alignment.slot), window, was_last)
         })
 }
 
@@ -173,7 +173,7 @@ fn lay(story: &Story, slot: Slot, window: &Window, anchor: usize, end: NodeAt) -
     Alignment { slot, path, pairs, unexplained, left_out, at_tip, goes_on, is_before: false }
 }
 
-/// Whether a piece that no path explains speaks against the chat.
+/// Whether an unexplained piece is evidence against the chat.
 fn counts(part: &Part, story: &Story) -> bool {
     !part.tool
         && matches!(part.role, Role::User | Role::Assistant)
@@ -281,11 +281,11 @@ fn joins(stories: &KnownStories, window: &Window, client: &str, alignment: &Alig
     let story = stories.story(alignment.slot);
     let role = |at: usize| story.node(alignment.path[at]).message.role;
     let first_user = (0..alignment.path.len()).find(|at| role(*at) == Role::User);
-    let telling = || {
+    let after_greeting = || {
         let nodes = alignment.pairs.iter().map(|pair| pair.1);
         nodes.filter(|node| first_user.is_some_and(|first| *node >= first))
     };
-    let shared = telling().count();
+    let shared = after_greeting().count();
     if shared == 0 {
         return is_edited_opening(stories, window, client, alignment);
     }
@@ -296,7 +296,7 @@ fn joins(stories: &KnownStories, window: &Window, client: &str, alignment: &Alig
     // Replies that we have not seen may have been made while we were away, or may be another
     // story's: a reply that we know, or the place where we were, speaks for the first.
     let unseen = alignment.unexplained.saturating_sub(against);
-    let replied = telling().any(|node| role(node) == Role::Assistant);
+    let replied = after_greeting().any(|node| role(node) == Role::Assistant);
     let end = alignment.path.last().copied();
     let was_here =
         (end == story.asked || end == story.tip) && stories.was_last_in(client, alignment.slot);

@@ -1,8 +1,7 @@
-//! Reading along a story that is known.
+//! Follows a known story while a request is cut into pieces.
 //!
-//! A request repeats the story, so that nearly every message of it is the one that followed the
-//! message before it last time. That is seen by comparing the two, and the key that names its
-//! text need not be worked out again.
+//! A request repeats the story: nearly every message is the child of the message before it.
+//! Comparing a text with that child is cheaper than hashing it for its key.
 
 use std::cell::Cell;
 
@@ -16,12 +15,12 @@ use loreloom_core::chat::{Role, Text};
 pub(super) struct Following<'stories> {
     stories: &'stories KnownStories,
     story: Option<&'stories Story>,
-    /// The message that was met last.
+    /// The last message that was found.
     at: Cell<Option<NodeAt>>,
 }
 
 impl<'stories> Following<'stories> {
-    /// Follows a story; a wrong one costs time and nothing else.
+    /// Follows a story. The wrong story only costs time.
     pub(super) fn new(stories: &'stories KnownStories, story: Option<&'stories Story>) -> Self {
         Self { stories, story, at: Cell::new(None) }
     }
@@ -39,7 +38,7 @@ impl<'stories> Following<'stories> {
     /// The key of the next piece's words.
     pub(super) fn key_of(&self, role: Role, words: &Text) -> TextKey {
         let Some(story) = self.story else { return TextKey::of(words) };
-        let next = self.at.get().and_then(|at| story.child_as_told(at, role, words));
+        let next = self.at.get().and_then(|at| story.exact_child(at, role, words));
         if let Some(next) = next {
             self.at.set(Some(next));
             return story.node(next).key;
@@ -66,7 +65,7 @@ mod tests {
     use crate::known_stories::Slot;
 
     #[test]
-    fn every_key_is_the_one_that_would_be_worked_out() {
+    fn every_key_is_the_hash_of_its_text() {
         let mut stories = KnownStories::new();
         let messages = |texts: &[(Role, &str)]| -> Vec<Message> {
             texts.iter().map(|(role, text)| Message::new(*role, None, *text)).collect()

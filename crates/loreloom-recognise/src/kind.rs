@@ -6,7 +6,7 @@
 use super::{
     Request,
     known_stories::{Client, KnownStories, Story},
-    reading::{Standing, WindowReading},
+    reading::{PartKind, WindowReading},
     text::{bracketed, similar},
     window::{End, Part, Window},
 };
@@ -69,6 +69,12 @@ pub(super) fn is_nudge(text: &str) -> bool {
     NUDGES.iter().any(|nudge| last.starts_with(nudge))
 }
 
+/// Whether a text asks for more of the last message.
+pub(super) fn is_continue_nudge(text: &str) -> bool {
+    let text = text.trim_start();
+    text.get(..NUDGES[0].len()).is_some_and(|begin| begin.eq_ignore_ascii_case(NUDGES[0]))
+}
+
 /// Whether the request is story. `asks` is the result of [`asks_as_user`].
 pub(super) fn kind(
     request: &Request,
@@ -84,10 +90,10 @@ pub(super) fn kind(
     let question = window
         .parts
         .iter()
-        .zip(&reading.standings)
-        .rfind(|(_, standing)| **standing != Standing::Tool)
-        .filter(|(part, standing)| {
-            **standing == Standing::Instruction && !is_known_instruction(part, story)
+        .zip(&reading.part_kinds)
+        .rfind(|(_, kind)| **kind != PartKind::Tool)
+        .filter(|(part, kind)| {
+            **kind == PartKind::Instruction && !is_known_instruction(part, story)
         })
         .map(|(part, _)| part);
     let background =
@@ -160,8 +166,8 @@ pub(super) fn generation(
     let mut instructions = window
         .parts
         .iter()
-        .zip(&reading.standings)
-        .filter(|(_, standing)| !matches!(standing, Standing::Story | Standing::Tool))
+        .zip(&reading.part_kinds)
+        .filter(|(_, kind)| !matches!(kind, PartKind::Story | PartKind::Tool))
         .map(|(part, _)| part.text.trim().to_lowercase());
     let (mut continues, mut impersonates) = (false, window.end == End::Open(Role::User));
     instructions.by_ref().for_each(|text| {
@@ -169,7 +175,7 @@ pub(super) fn generation(
         impersonates |= text.starts_with("[write your next reply from the point of view of");
     });
     let by_model = reading.path.last().is_some_and(|message| message.role == Role::Assistant);
-    let at_end = reading.standings.last() == Some(&Standing::Story);
+    let at_end = reading.part_kinds.last() == Some(&PartKind::Story);
     let goes_on = window.end == End::Unfinished || (window.end == End::Closed && at_end);
     if impersonates {
         GenerationType::Impersonate

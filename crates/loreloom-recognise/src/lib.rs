@@ -26,6 +26,7 @@
 //! ```
 
 mod align;
+mod detours;
 mod following;
 mod kind;
 mod known_stories;
@@ -46,17 +47,19 @@ pub mod wire;
 use self::{
     align::Alignment,
     following::Following,
-    known_stories::{NodeAt, Slot},
-    window::PartReader,
+    known_stories::{NodeAt, Slot, Story},
+    reading::{RequestFacts, WindowReading},
+    window::{PartReader, Shape, is_example_marker, is_start_marker},
 };
 pub use self::{
+    detours::Detour,
     kind::Kind,
     known_stories::{KnownStories, MESSAGE_COST},
     layout::layout_of,
-    reading::Standing,
+    reading::PartKind,
     record::{Answer, Ticket},
     request::{Body, Explicit, Request, WireMessage},
-    speakers::Speakers,
+    speakers::{GivenNames, Speakers},
     stored::as_stored,
     text::TextKey,
     window::{Part, Window},
@@ -85,15 +88,16 @@ pub struct Recognition {
     /// The pieces of the request.
     pub window: Window,
     /// What each piece of the chat is.
-    pub standings: Vec<Standing>,
-    /// Where on the path each piece is that is story.
+    pub part_kinds: Vec<PartKind>,
+    /// The place on the path of each piece that is story.
     pub places: Vec<Option<usize>>,
     /// Who speaks, as far as the request shows.
     pub speakers: Speakers,
+    /// Messages that were edited or hidden since, in path order.
+    pub detours: Vec<Detour>,
     slot: Option<Slot>,
     fork: bool,
-    /// The messages at the beginning of the path that the chat has as they are: the last of them
-    /// and how many there are.
+    /// The unchanged beginning of the stored path: its last message and its length.
     trunk: Option<(NodeAt, usize)>,
 }
 
@@ -103,10 +107,33 @@ impl Recognition {
         self.places.iter().flatten().filter_map(|at| self.path.get(*at))
     }
 
-    /// The beginning of the reply that the front end prescribes.
+    /// The text before examples and chat, without the main prompt: card, persona, and whatever else
+    /// the front end puts there. The main prompt is the first message, or the first line of a
+    /// text prompt.
+    pub fn card_block(&self) -> String {
+        let Some(main) = self.window.preamble.first() else { return String::new() };
+        let is_head = |part: &&Part| !is_example_marker(&part.text) && !is_start_marker(&part.text);
+        let head = self.window.preamble.iter().take_while(is_head);
+        let texts: Vec<&str> = match self.window.shape {
+            Shape::Prompt | Shape::PromptMerged => {
+                main.text.split_once('\n').into_iter().map(|(_, rest)| rest).collect()
+            }
+            Shape::Merged | Shape::Single => head.skip(1).map(|part| part.text.as_str()).collect(),
+            Shape::Plain => {
+                let parts: Vec<&Part> = head.collect();
+                let is_main = |part: &&&Part| part.spot.message == main.spot.message;
+                let one = parts.iter().all(|part| is_main(&part));
+                let skipped = if one { 1 } else { parts.iter().take_while(is_main).count() };
+                parts.into_iter().skip(skipped).map(|part| part.text.as_str()).collect()
+            }
+        };
+        texts.join("\n")
+    }
+
+    /// The beginning of the reply, if the front end prescribes one.
     pub fn prefill(&self) -> Option<&str> {
-        let parts = self.window.parts.iter().zip(&self.standings);
-        let mut found = parts.filter(|(_, standing)| **standing == Standing::Prefill);
+        let parts = self.window.parts.iter().zip(&self.part_kinds);
+        let mut found = parts.filter(|(_, kind)| **kind == PartKind::Prefill);
         found.next_back().map(|(part, _)| part.text.as_str())
     }
 }
@@ -115,15 +142,8 @@ impl KnownStories {
     /// Recognises a request; changes nothing.
     pub fn recognise(&self, request: &Request) -> Recognition {
         let client = self.client(&request.client);
-        let mut speakers = Speakers::of(request);
-        speakers.had(client.map_or(&[], |client| &client.users));
-        let bound = request.explicit.chat.as_deref().and_then(|id| self.bound_to(id));
         let followed = self.followed(request);
-        let expected = bound.or(followed.as_ref().map(|followed| followed.slot));
-        let expected = expected.or_else(|| client.and_then(|client| client.last));
-        let following = Following::new(self, expected.map(|slot| self.story(slot)));
-        let reader = PartReader { speakers: &speakers, known: &following };
-        let window = Window::of(request, reader);
+        let (window, mut speakers) = self.cut(request, followed.as_ref());
         // Ollama loads and unloads models with empty requests. A request that follows a response
         // may have only the answer of a tool.
         if request.size() == 0 && followed.is_none() {
@@ -142,19 +162,26 @@ impl KnownStories {
         let story = alignment.as_ref().map(|found| self.story(found.slot));
         let last = alignment.as_ref().and_then(|found| found.pairs.last().map(|pair| pair.0));
         let asks = kind::asks_as_user(request, &window, story, last);
-        let reading = reading::read(self, &window, alignment.as_ref(), request.size(), asks);
+        let (size, streamed) = (request.size(), request.stream == Some(true));
+        let note = request.explicit.placed_note.as_deref().map(TextKey::of);
+        let facts = RequestFacts { size, streamed, asks, note };
+        let mut reading = reading::read(self, &window, alignment.as_ref(), facts);
         let kind = kind::kind(request, &window, story, &reading, asks);
         let shows_nothing = |found: &Alignment| found.pairs.is_empty() && !found.is_before;
         if kind == Kind::Background && alignment.as_ref().is_none_or(shows_nothing) {
             return bare(window, speakers);
         }
-        // A chat that begins here has no reply yet of which another version could be asked for.
+        // A branch that begins here has no reply yet, so this cannot be a swipe.
         let repeats =
             !fork && alignment.as_ref().is_some_and(|found| self.repeats(found, &reading));
         let generation = match kind {
             Kind::Background => GenerationType::Quiet,
             Kind::Story => kind::generation(request, &window, story, &reading, repeats),
         };
+        speakers.give(story.map(|story| story.given.after(request)).unwrap_or_default());
+        speakers.remember(&reading.path, request, &window);
+        speakers.name(&mut reading.path);
+        let detours = story.map(|story| detours_of(story, &reading)).unwrap_or_default();
         let slot = alignment.map(|found| found.slot);
         let chat = match slot.filter(|_| !fork) {
             Some(slot) => self.story(slot).id.clone(),
@@ -168,13 +195,29 @@ impl KnownStories {
             path: reading.path,
             before: reading.before,
             window,
-            standings: reading.standings,
+            part_kinds: reading.part_kinds,
             places: reading.places,
             speakers,
+            detours,
             slot,
             fork,
             trunk: reading.trunk,
         }
+    }
+
+    /// The pieces of a request, and who speaks them.
+    fn cut(&self, request: &Request, followed: Option<&Alignment>) -> (Window, Speakers) {
+        let client = self.client(&request.client);
+        let mut speakers = Speakers::of(request);
+        speakers.had(client.map_or(&[], |client| &client.users));
+        let bound = request.explicit.chat.as_deref().and_then(|id| self.bound_to(id));
+        let expected = bound.or(followed.map(|followed| followed.slot));
+        let expected = expected.or_else(|| client.and_then(|client| client.last));
+        let following = Following::new(self, expected.map(|slot| self.story(slot)));
+        let reader = PartReader { speakers: &speakers, known: &following };
+        let mut window = Window::of(request, reader);
+        speakers.learn(request, &mut window);
+        (window, speakers)
     }
 
     /// The id that the request gives to a new chat, if it is free; otherwise a generated one.
@@ -185,7 +228,7 @@ impl KnownStories {
         }
     }
 
-    /// The chat a request belongs to, and whether it only branches off from it.
+    /// The chat of a request, and whether the request is a new chat that branches off from it.
     fn locate(&self, request: &Request, window: &Window) -> (Option<Alignment>, bool) {
         let best = |bound: bool| {
             align::best(self, window, &request.client, |story| story.bound.is_some() == bound)
@@ -196,18 +239,18 @@ impl KnownStories {
                     let found = align::within(self, slot, window);
                     (Some(found.unwrap_or_else(|| Alignment::empty(slot))), false)
                 }
-                // One message of the user's is too little to know a chat by that has no name:
-                // others may have begun so.
+                // One message of the user is too little to identify a chat without a name: other
+                // chats may begin with the same message.
                 None if align::is_opening(self, window) => (None, false),
-                // A chat that we know by its texts gets its name; one that has another
-                // name already was left for a branch.
+                // A chat without a name gets this one. If the matching chat has another name, this
+                // is a branch of it.
                 None => match best(false) {
                     Some(found) => (Some(found), false),
                     None => (best(true), true),
                 },
             },
-            // After a response that nobody knows it brings only what is new: others may have said
-            // the same.
+            // After an unknown response the request has only new messages: another chat may have
+            // the same ones.
             None if request.explicit.follows.is_some() && align::is_opening(self, window) => {
                 (None, false)
             }
@@ -216,7 +259,7 @@ impl KnownStories {
     }
 
     /// Whether the path ends where the chat's last request ended.
-    fn repeats(&self, found: &Alignment, reading: &reading::WindowReading) -> bool {
+    fn repeats(&self, found: &Alignment, reading: &WindowReading) -> bool {
         let story = self.story(found.slot);
         let asked = story.path_to(story.asked);
         let same = |at: &NodeAt, message: &Message| {
@@ -228,8 +271,8 @@ impl KnownStories {
             && asked.iter().zip(&reading.path).all(|(at, message)| same(at, message))
     }
 
-    /// An id that no chat has. It depends on the request alone: two processes that get the same
-    /// first request at once make one chat.
+    /// A free id. It depends only on the request, so two processes that get the same first request
+    /// at once make one chat.
     fn new_id(&self, window: &Window, path: &[Message]) -> ChatId {
         let mut salt = 0;
         loop {
@@ -250,6 +293,16 @@ impl KnownStories {
     }
 }
 
+/// The messages of a chat that a path no longer shows.
+fn detours_of(story: &Story, reading: &WindowReading) -> Vec<Detour> {
+    let key = |(message, node): (&Message, &Option<NodeAt>)| {
+        let known = node.map(|node| story.node(node).key);
+        (known.unwrap_or_else(|| TextKey::of(&message.text)), message.role)
+    };
+    let path: Vec<_> = reading.path.iter().zip(&reading.nodes).map(key).collect();
+    detours::detours(story, &path)
+}
+
 /// A background request that belongs to no chat.
 fn bare(window: Window, speakers: Speakers) -> Recognition {
     let count = window.parts.len();
@@ -261,9 +314,10 @@ fn bare(window: Window, speakers: Speakers) -> Recognition {
         path: Vec::new(),
         before: 0,
         window,
-        standings: vec![Standing::Instruction; count],
+        part_kinds: vec![PartKind::Instruction; count],
         places: vec![None; count],
         speakers,
+        detours: Vec::new(),
         slot: None,
         fork: false,
         trunk: None,

@@ -1,8 +1,8 @@
 //! Pieces that front ends leave out of older messages.
 //!
-//! A rule that works only on the prompt takes actions, status blocks and the like out of
-//! messages as they get older; the chat keeps them. A person may take the same piece out
-//! with an edit, but then older messages still have theirs.
+//! Some front ends remove actions, status blocks and the like from older messages, only in the
+//! prompt; the chat keeps them. A person may remove the same piece with an edit, but then older
+//! messages still have theirs.
 
 use super::text::{TextKey, squeezed};
 
@@ -15,7 +15,7 @@ pub(super) enum Markup {
     Tagged,
 }
 
-/// All kinds; those that hold others come first.
+/// All kinds; those that can contain others come first.
 const KINDS: [Markup; 7] = [
     Markup::Between("*", "*"),
     Markup::Between("(", ")"),
@@ -36,7 +36,7 @@ impl Markup {
         })
     }
 
-    /// The kind of markup of which a text has nothing else.
+    /// The kind of markup that the whole text is made of.
     pub(super) fn alone(text: &str) -> Option<Self> {
         let mut kinds = KINDS.into_iter();
         kinds.find(|kind| kind.without(text).is_some_and(|bare| squeezed(&bare).is_empty()))
@@ -74,8 +74,8 @@ impl Markup {
                     let name = tag_name(&text[at + 1..])?;
                     Some((at, name))
                 })?;
-                // A tag that nothing ends is the last that is looked at: else a text of
-                // nothing but tags would be searched to its end for each.
+                // Stop at a tag without an end: otherwise a text full of tags would be searched to
+                // its end for each of them.
                 let (_, after) = text[at..].split_once(&format!("</{name}>"))?;
                 Some((&text[..at], after))
             }
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_markup_alone_is_told_from_one_with_words() {
+    fn a_text_of_markup_alone_differs_from_one_with_words() {
         assert_eq!(Markup::alone("*She turns.* *She goes.*"), Some(Markup::Between("*", "*")));
         assert_eq!(Markup::alone("<mood>calm</mood>"), Some(Markup::Tagged));
         assert_eq!(Markup::alone("*She turns.* Oh."), None);

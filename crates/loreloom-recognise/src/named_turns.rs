@@ -23,11 +23,14 @@ pub(crate) fn turns_by_name(prompt: &str, speakers: &Speakers) -> Vec<TextTurn> 
         match named(line, &names) {
             Some((name, skip)) => {
                 let role = if speakers.is_user(name) { Role::User } else { Role::Assistant };
-                let range = trimmed(prompt, range.start + skip..range.end);
+                let start = range.start;
+                let range = trimmed(prompt, start + skip..range.end);
                 turns.push(TextTurn {
                     role,
                     name: Some(name.to_owned()),
                     range,
+                    start,
+                    opened: true,
                     closed: true,
                     section,
                 });
@@ -37,6 +40,8 @@ pub(crate) fn turns_by_name(prompt: &str, speakers: &Speakers) -> Vec<TextTurn> 
                 None => turns.push(TextTurn {
                     role: Role::System,
                     name: None,
+                    start: range.start,
+                    opened: false,
                     range: trimmed(prompt, range),
                     closed: true,
                     section,
@@ -50,9 +55,12 @@ pub(crate) fn turns_by_name(prompt: &str, speakers: &Speakers) -> Vec<TextTurn> 
     turns
 }
 
+/// The line that SillyTavern writes before examples and the chat, where its users set no other.
+pub(crate) const SEPARATOR: &str = "***";
+
 /// A line of its own that parts examples and chat where no template does.
-fn is_separator(line: &str) -> bool {
-    matches!(line.trim(), "***" | "<START>")
+pub(crate) fn is_separator(line: &str) -> bool {
+    matches!(line.trim(), SEPARATOR | "<START>")
 }
 
 /// The name that opens a line, and how many bytes come before the text.

@@ -2,35 +2,36 @@
 //!
 //! One principle carries most of it: **new messages appear only at the end**. Text between
 //! two messages that follow each other in the stored path was put there by the front end
-//! (lore, notes, nudges), whatever role it wears. If a stored message is missing at that
-//! point, text of its role in its place is an edit. Text that is stored elsewhere in the
-//! chat has come back. Text that changed its place among messages is no message.
+//! (lore, notes, nudges), whatever its role. If a stored message is missing at that point,
+//! text of its role in its place is an edit. Text that is stored on another path of the chat
+//! has come back. Text that moved between messages is not a message.
+
+mod tail;
 
 use rustc_hash::FxHashSet;
 
 use super::{
     align::{Alignment, first_kept},
-    kind::is_nudge,
     known_stories::{KnownStories, NodeAt, Story, StoryNode},
     markup::Markup,
-    text::{Likeness, TextKey, likeness, without_reasoning},
-    window::{End, Part, Window, is_named, looks_like_instruction},
+    speakers::is_label,
+    text::{Likeness, TextKey, likeness, speaker, without_reasoning},
+    window::{Part, Window, looks_like_instruction},
 };
-use loreloom_core::{
-    chat::{Message, Role},
-    instruct::only_a_name,
-};
+use loreloom_core::chat::{Message, Role};
 
 /// A prompt below this many bytes that still has its examples was not trimmed.
 const SMALL_PROMPT: usize = 8_000;
 
 /// What a piece of a window is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum PartKind {
     /// A message of the story.
     Story,
     /// Put there by the front end: lore, notes, fillers.
     Injected,
+    /// The author's note, where the request says which text it is.
+    Note,
     /// An instruction after the chat: a nudge, a post-history prompt, a question of a
     /// background generation.
     Instruction,
@@ -40,33 +41,46 @@ pub enum Standing {
     Tool,
 }
 
-/// A window read with what is known.
+/// What was found out about a window.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WindowReading {
     /// What each piece is.
-    pub(super) standings: Vec<Standing>,
-    /// Where on the path each piece is that is story.
+    pub(super) part_kinds: Vec<PartKind>,
+    /// The place on the path of each piece that is story.
     pub(super) places: Vec<Option<usize>>,
     /// The whole path, oldest first.
     pub(super) path: Vec<Message>,
+    /// The stored message behind each message of the path, if any.
+    pub(super) nodes: Vec<Option<NodeAt>>,
     /// How many messages of the path come before the window.
     pub(super) before: usize,
-    /// The messages at its beginning that are those of the stored path: the last of them and how
-    /// many there are.
+    /// The unchanged beginning of the stored path: its last message and its length.
     pub(super) trunk: Option<(NodeAt, usize)>,
 }
 
-/// Reads a window. `asks` says that the last piece is a question of a background
-/// generation, although it looks like the user's message.
+/// What is known of a request besides its pieces.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RequestFacts {
+    /// Its size in bytes.
+    pub(super) size: usize,
+    /// Whether it is streamed.
+    pub(super) streamed: bool,
+    /// Whether the last piece is a question of a background generation, although it looks like
+    /// the user's message.
+    pub(super) asks: bool,
+    /// The author's note that the front end puts into the prompt.
+    pub(super) note: Option<TextKey>,
+}
+
+/// Reads a window.
 pub(super) fn read(
     stories: &KnownStories,
     window: &Window,
     alignment: Option<&Alignment>,
-    size: usize,
-    asks: bool,
+    facts: RequestFacts,
 ) -> WindowReading {
-    let mut reader = WindowReader::new(stories, window, alignment, asks);
-    reader.front(size);
+    let mut reader = WindowReader::new(stories, window, alignment, facts);
+    reader.front(facts.size);
     reader.gaps();
     reader.tail();
     reader.reading
@@ -83,8 +97,10 @@ struct WindowReader<'a> {
     /// Texts of the stored path that the window does not have in their place.
     dropped: FxHashSet<TextKey>,
     asks: bool,
+    streamed: bool,
+    note: Option<TextKey>,
     reading: WindowReading,
-    /// The stored message that the last message of the path is, where it is one.
+    /// The stored message behind the last message of the path, if any.
     at: Option<NodeAt>,
 }
 
@@ -93,8 +109,9 @@ impl<'a> WindowReader<'a> {
         stories: &'a KnownStories,
         window: &'a Window,
         alignment: Option<&'a Alignment>,
-        asks: bool,
+        facts: RequestFacts,
     ) -> Self {
+        let RequestFacts { asks, streamed, note, .. } = facts;
         let story = alignment.map(|found| stories.story(found.slot));
         let (path, pairs): (&[NodeAt], &[(usize, usize)]) =
             alignment.map_or((&[], &[]), |found| (&found.path, &found.pairs));
@@ -107,13 +124,27 @@ impl<'a> WindowReader<'a> {
         let dropped = story.map(|story| dropped.map(|at| story.node(path[at]).key).collect());
         let count = window.parts.len();
         let reading = WindowReading {
-            standings: vec![Standing::Injected; count],
+            part_kinds: vec![PartKind::Injected; count],
             places: vec![None; count],
             path: Vec::with_capacity(path.len() + count.saturating_sub(pairs.len())),
             ..WindowReading::default()
         };
         let dropped = dropped.unwrap_or_default();
-        Self { stories, window, story, path, pairs, is_before, dropped, asks, reading, at: None }
+        let at = None;
+        Self {
+            stories,
+            window,
+            story,
+            path,
+            pairs,
+            is_before,
+            dropped,
+            asks,
+            streamed,
+            note,
+            reading,
+            at,
+        }
     }
 
     fn part(&self, at: usize) -> &'a Part {
@@ -125,49 +156,66 @@ impl<'a> WindowReader<'a> {
     }
 
     fn push(&mut self, at: usize, message: Message, node: Option<NodeAt>) {
-        self.reading.standings[at] = Standing::Story;
+        self.reading.part_kinds[at] = PartKind::Story;
         self.reading.places[at] = Some(self.reading.path.len());
-        self.tell(message, node);
+        self.add_to_path(message, node);
     }
 
-    /// The next message of the path.
-    fn tell(&mut self, message: Message, node: Option<NodeAt>) {
+    /// Adds the next message of the path.
+    fn add_to_path(&mut self, message: Message, node: Option<NodeAt>) {
         let known = self.reading.trunk.map_or(0, |(_, count)| count);
         if let (Some(story), Some(node)) = (self.story, node)
             && known == self.reading.path.len()
             && self.path.get(known) == Some(&node)
-            // How a continued message is joined is still to be learned.
-            && story.node(node).joined_at.is_none()
+            // How the front end joins a continued message is not known yet.
+            && story.node(node).joint.is_none()
         {
             self.reading.trunk = Some((node, known + 1));
         }
         self.reading.path.push(message);
+        self.reading.nodes.push(node);
         self.at = node;
     }
 
-    /// A piece that is a message of its own.
+    /// Adds a piece as a new message.
     fn push_new(&mut self, at: usize) {
         let part = self.part(at);
         let text = part.text.cut_to(without_reasoning(&part.text));
-        self.push(at, Message::new(part.role, part.name.as_deref(), text), None);
+        let (name, text) = match self.other_speaker(part, &text) {
+            Some((name, words)) => (Some(name), text.cut_to(words)),
+            None => (part.name.as_deref(), text.clone()),
+        };
+        self.push(at, Message::new(part.role, name, text), None);
     }
 
-    /// A piece that is a stored message. It stays as it was stored, whatever it wears
-    /// today: in other words it would be another message. Only how a continuation is joined
-    /// is learned from the front end.
+    /// The name in front of a message that the model did not write: front ends put it there if
+    /// somebody else speaks (`/sendas`). Not in the first message: a greeting may begin with a
+    /// heading.
+    fn other_speaker<'text>(
+        &self,
+        part: &Part,
+        text: &'text str,
+    ) -> Option<(&'text str, &'text str)> {
+        let may_be = part.name.is_none() && part.role == Role::Assistant;
+        let found = speaker(text).filter(|_| may_be && !self.reading.path.is_empty());
+        found.filter(|(name, _)| !is_label(name))
+    }
+
+    /// Adds a piece that is a stored message. The stored text wins: another text would be another
+    /// message. Only the joint of a continued message comes from the front end.
     fn push_stored(&mut self, at: usize, index: usize) {
         let Some(node) = self.node(index) else { return };
         let mut message = node.message.clone();
         let said = &self.part(at).text;
-        if node.joined_at.is_some() && node.key == self.part(at).key {
+        if node.joint.is_some() && node.key == self.part(at).key {
             message.text.clone_from(said);
         }
-        // One text for both from now on; where they differ, the stored one stays.
+        // Equal texts share their memory from now on.
         message.text.share(said);
         self.push(at, message, Some(self.path[index]));
     }
 
-    /// What comes before the first message that is stored.
+    /// Reads what comes before the first stored message.
     fn front(&mut self, size: usize) {
         if self.is_before {
             self.keep_before(self.path.len());
@@ -182,18 +230,18 @@ impl<'a> WindowReader<'a> {
         self.gap(0..first_part, 0..edits);
     }
 
-    /// The first `count` messages of the stored path come before the window.
+    /// Adds the first `count` messages of the stored path, which come before the window.
     fn keep_before(&mut self, count: usize) {
         for index in 0..count {
             if let Some(node) = self.node(index) {
-                self.tell(node.message.clone(), Some(self.path[index]));
+                self.add_to_path(node.message.clone(), Some(self.path[index]));
             }
         }
         self.reading.before = count;
     }
 
-    /// Front ends drop examples before messages: a small prompt that has all its examples
-    /// has lost its first messages to the user.
+    /// Whether the user deleted the first messages. Front ends drop examples before messages, so a
+    /// small prompt that has all its examples was not trimmed.
     fn was_deleted(&self, size: usize) -> bool {
         let examples = self.story.map_or(0, |story| story.examples);
         examples > 0 && self.window.examples >= examples && size < SMALL_PROMPT
@@ -209,7 +257,7 @@ impl<'a> WindowReader<'a> {
         }
     }
 
-    /// Pieces between two stored messages, and the stored messages missing there.
+    /// Reads the pieces between two stored messages; `missing` are the stored messages there.
     fn gap(&mut self, parts: std::ops::Range<usize>, missing: std::ops::Range<usize>) {
         let mut missing = missing;
         let first = parts.start;
@@ -217,12 +265,14 @@ impl<'a> WindowReader<'a> {
             self.keep_unsent(&mut missing, first);
             let part = self.part(at);
             if part.tool {
-                self.reading.standings[at] = Standing::Tool;
+                self.reading.part_kinds[at] = PartKind::Tool;
+            } else if self.is_note(part) {
+                self.reading.part_kinds[at] = PartKind::Note;
             } else if self.is_foreign(part) {
-                self.reading.standings[at] = Standing::Injected;
+                self.reading.part_kinds[at] = PartKind::Injected;
             } else if let Some((index, like)) = self.changed(part, missing.clone()) {
                 missing.start = index + 1;
-                if self.is_dress(at, like) {
+                if self.is_prompt_only(at, like) {
                     if let Some(node) = self.node(index) {
                         self.push(at, node.message.clone(), Some(self.path[index]));
                     }
@@ -240,11 +290,11 @@ impl<'a> WindowReader<'a> {
     }
 
     /// Whether a changed piece was changed only for the prompt.
-    fn is_dress(&self, at: usize, like: Likeness) -> bool {
+    fn is_prompt_only(&self, at: usize, like: Likeness) -> bool {
         match like {
             Likeness::Cut => false,
-            Likeness::Dressed => true,
-            Likeness::Bare(markup) => self.leaves_out(at, self.part(at).role, markup),
+            Likeness::Expanded => true,
+            Likeness::Stripped(markup) => self.leaves_out(at, self.part(at).role, markup),
         }
     }
 
@@ -254,14 +304,14 @@ impl<'a> WindowReader<'a> {
         kept.is_none_or(|kept| kept >= at)
     }
 
-    /// Messages that are stored but not sent: a window says nothing about them.
+    /// Keeps stored messages that a front end does not send: the window says nothing about them.
     fn keep_unsent(&mut self, missing: &mut std::ops::Range<usize>, at: usize) {
         while missing.start < missing.end {
             let Some(node) = self.node(missing.start) else { return };
             if !self.is_unsent(node, at) {
                 return;
             }
-            self.tell(node.message.clone(), Some(self.path[missing.start]));
+            self.add_to_path(node.message.clone(), Some(self.path[missing.start]));
             missing.start += 1;
         }
     }
@@ -285,10 +335,16 @@ impl<'a> WindowReader<'a> {
         self.pairs.iter().any(lost) && self.leaves_out(at, role, markup)
     }
 
-    /// Whether a piece is known not to be story, or changed its place.
+    /// Whether a piece is the author's note.
+    fn is_note(&self, part: &Part) -> bool {
+        self.note == Some(part.key)
+    }
+
+    /// Whether a piece is known not to be story, or moved.
     fn is_foreign(&self, part: &Part) -> bool {
         let stored = self.story.is_some_and(|story| !story.nodes_with(part.key).is_empty());
-        self.dropped.contains(&part.key)
+        self.is_note(part)
+            || self.dropped.contains(&part.key)
             || self.story.is_some_and(|story| story.injected.contains(part.key))
             || (!stored && self.stories.is_foreign(part.key))
     }
@@ -302,7 +358,7 @@ impl<'a> WindowReader<'a> {
         !part.tool && matches!(part.role, Role::User | Role::Assistant) && !self.is_foreign(part)
     }
 
-    /// The missing message that this piece is, cut or dressed up.
+    /// The missing message that this piece is, in changed form.
     fn changed(&self, part: &Part, missing: std::ops::Range<usize>) -> Option<(usize, Likeness)> {
         missing.into_iter().find_map(|index| {
             let node = self.node(index).filter(|node| node.message.role == part.role)?;
@@ -313,141 +369,8 @@ impl<'a> WindowReader<'a> {
     /// The missing message that this piece replaces.
     fn replaced(&self, part: &Part, missing: std::ops::Range<usize>) -> Option<usize> {
         let fits = |index: &usize| self.node(*index).is_some_and(|n| n.message.role == part.role);
-        let told = part.role == Role::System && !looks_like_instruction(part);
-        let talk = matches!(part.role, Role::User | Role::Assistant);
-        missing.into_iter().find(fits).filter(|_| told || talk)
-    }
-
-    /// What comes after the last stored message.
-    fn tail(&mut self) {
-        let start = self.pairs.last().map_or(0, |pair| pair.0 + 1);
-        let end = self.window.parts.len();
-        for at in start..end {
-            let part = self.part(at);
-            if part.tool {
-                self.reading.standings[at] = Standing::Tool;
-                continue;
-            }
-            if self.asks && at + 1 == end {
-                self.reading.standings[at] = Standing::Instruction;
-                continue;
-            }
-            match part.role {
-                Role::System | Role::Tool => self.tail_system(at),
-                Role::User => self.tail_user(at),
-                Role::Assistant => self.tail_assistant(at),
-            }
-        }
-    }
-
-    fn last_role(&self) -> Option<Role> {
-        self.reading.path.last().map(|message| message.role)
-    }
-
-    /// The next piece after `at` that somebody may have said.
-    fn next_talk(&self, at: usize) -> Option<&'a Part> {
-        let rest = &self.window.parts[at + 1..];
-        let asked = usize::from(self.asks && !rest.is_empty());
-        let talk = rest[..rest.len() - asked].iter().filter(|part| !part.tool);
-        talk.into_iter().find(|part| part.role != Role::System && !self.is_foreign(part))
-    }
-
-    /// A narrator speaks right before the user; anything else of the system is no story.
-    fn tail_system(&mut self, at: usize) {
-        let part = self.part(at);
-        let before_user = self.next_talk(at).is_some_and(|next| next.role == Role::User);
-        let told = self.story.is_some_and(|story| story.background.contains(part.key));
-        if !before_user && self.next_talk(at).is_none() && !told {
-            self.reading.standings[at] = Standing::Instruction;
-        } else if told
-            || (before_user
-                && self.story.is_some_and(|story| !story.doubts_narrators)
-                && !looks_like_instruction(part)
-                && !self.is_foreign(part))
-        {
-            self.push_new(at);
-        }
-    }
-
-    fn tail_user(&mut self, at: usize) {
-        let part = self.part(at);
-        let last = self.next_talk(at).is_none_or(|next| next.role != Role::User);
-        let answered = self.last_role() != Some(Role::User);
-        let hidden = self.window.shape.hides_instructions() && is_nudge(&part.text);
-        if hidden && self.next_talk(at).is_none() {
-            self.reading.standings[at] = Standing::Instruction;
-            return;
-        }
-        let instruction = looks_like_instruction(part) && self.other_user_talk(at);
-        if instruction || (self.is_foreign(part) && !(last && answered)) {
-            return;
-        }
-        self.pass_unsent_reply(part.key, at);
-        self.push_new(at);
-    }
-
-    /// Whether the user said something else since the last stored message.
-    fn other_user_talk(&self, at: usize) -> bool {
-        let start = self.pairs.last().map_or(0, |pair| pair.0 + 1);
-        let parts = self.window.parts.iter().enumerate().skip(start);
-        let user = parts.filter(|(_, part)| part.role == Role::User && !part.tool);
-        user.into_iter().any(|(other, part)| {
-            other != at
-                && !looks_like_instruction(part)
-                && !(self.asks && other + 1 == self.window.parts.len())
-        })
-    }
-
-    /// A reply may be stored by the front end but not sent.
-    fn pass_unsent_reply(&mut self, next: TextKey, part: usize) {
-        let (Some(story), Some(at)) = (self.story, self.at) else { return };
-        if self.last_role() != Some(Role::User) || story.child(Some(at), next, Role::User).is_some()
-        {
-            return;
-        }
-        let unsent = |child: &&NodeAt| {
-            let node = story.node(**child);
-            node.message.role == Role::Assistant && self.is_unsent(node, part)
-        };
-        if let Some(unsent) = story.node(at).children.iter().rev().find(unsent).copied() {
-            self.tell(story.node(unsent).message.clone(), Some(unsent));
-        }
-    }
-
-    fn tail_assistant(&mut self, at: usize) {
-        let part = self.part(at);
-        let last = self.next_talk(at).is_none();
-        if let Some((message, node)) = self.changed_reply(part) {
-            self.push(at, message, node);
-            return;
-        }
-        if self.is_foreign(part) {
-            return;
-        }
-        let after_model = self.last_role() == Some(Role::Assistant);
-        let unfinished = self.window.end == End::Unfinished;
-        let begins = if self.pairs.is_empty() { only_a_name(&part.text) } else { !is_named(part) };
-        let told = self.story.is_some_and(|story| story.background.contains(part.key));
-        if last && begins && !unfinished && !told {
-            self.reading.standings[at] = Standing::Prefill;
-        } else if !after_model || self.pairs.is_empty() || is_named(part) || told {
-            self.push_new(at);
-        }
-    }
-
-    /// A reply that we saw in another form.
-    fn changed_reply(&self, part: &Part) -> Option<(Message, Option<NodeAt>)> {
-        let (story, at) = (self.story?, self.at?);
-        let children = story.node(at).children.iter().rev();
-        children.filter(|child| story.node(**child).message.role == part.role).find_map(|child| {
-            let stored = &story.node(*child).message;
-            match likeness(&stored.text, &part.text)? {
-                Likeness::Dressed | Likeness::Bare(_) => Some((stored.clone(), Some(*child))),
-                Likeness::Cut => {
-                    let name = part.name.as_deref();
-                    Some((Message::new(part.role, name, part.text.clone()), None))
-                }
-            }
-        })
+        let narrates = part.role == Role::System && !looks_like_instruction(part);
+        let talks = matches!(part.role, Role::User | Role::Assistant);
+        missing.into_iter().find(fits).filter(|_| narrates || talks)
     }
 }

@@ -1,14 +1,14 @@
-//! Keys seen lately, in bounded room.
+//! A bounded set of recent keys.
 
 use rustc_hash::FxHashSet;
 
 use super::text::TextKey;
 
-/// Keys kept at the least; twice as many at the most.
+/// The least keys that are kept; the most are twice as many.
 const KEPT: usize = 4096;
 
-/// A set that forgets: front ends with clocks and dice in their prompts have new pieces in
-/// every request, for ever. The oldest half goes at once, which keeps no order to maintain.
+/// A set that forgets: front ends with clocks and dice in their prompts send new pieces in every
+/// request. The oldest half is dropped at once, so no order has to be maintained.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recent {
     new: FxHashSet<TextKey>,

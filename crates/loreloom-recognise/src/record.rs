@@ -1,8 +1,8 @@
-//! Taking up what was recognised, and the reply to it.
+//! Adds a recognised request to its chat, and later the reply.
 
 use super::{
-    Kind, KnownStories, Recognition, Request, Standing, TextKey, kind,
-    known_stories::{NodeAt, Slot},
+    Kind, KnownStories, PartKind, Recognition, Request, TextKey, kind,
+    known_stories::{NodeAt, OpenJoint, Slot},
     responses::Ended,
     stored::as_stored,
 };
@@ -12,7 +12,7 @@ use loreloom_core::chat::{GenerationType, Message, Role};
 #[derive(Clone, Debug)]
 pub struct Ticket {
     slot: Option<Slot>,
-    /// When the chat was made that was in this place: it may be forgotten before the reply.
+    /// When the chat in this slot was added: it may be forgotten before the reply comes.
     born: u64,
     /// When the chat was written to with the request.
     recorded: u64,
@@ -26,17 +26,25 @@ pub struct Ticket {
     user: Option<String>,
 }
 
-/// A reply as it belongs into the story.
+impl Ticket {
+    /// The reply is this character's, in a chat with this user.
+    pub fn rename(&mut self, speaker: Option<&str>, user: Option<&str>) {
+        self.speaker = speaker.map(str::to_owned);
+        self.user = user.map(str::to_owned);
+    }
+}
+
+/// A reply as a message of the story.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// The message.
     pub message: Message,
-    /// Whether it takes the place of the path's last message, which it goes on with.
+    /// Whether it continues the path's last message and replaces it.
     pub replaces: bool,
 }
 
 impl KnownStories {
-    /// Takes up a recognised request. Must follow [`KnownStories::recognise`] with nothing
+    /// Adds a recognised request to its chat. Must follow [`KnownStories::recognise`] with nothing
     /// recorded in between.
     pub fn record(&mut self, request: &Request, found: &Recognition) -> Ticket {
         let mut ticket = Ticket {
@@ -47,7 +55,7 @@ impl KnownStories {
             kind: found.kind,
             generation: found.generation,
             certain: request.explicit.generation.is_some()
-                || found.standings.last() != Some(&Standing::Story),
+                || found.part_kinds.last() != Some(&PartKind::Story),
             prefill: found.prefill().map(str::to_owned),
             speaker: found.speakers.next.clone(),
             user: found.speakers.user.clone(),
@@ -72,19 +80,20 @@ impl KnownStories {
             None => self.walk(slot, None, &found.path),
         };
         self.learn_preamble(slot, found.window.preamble.iter().map(|part| part.key));
-        for (part, standing) in found.window.parts.iter().zip(&found.standings) {
-            if !matches!(standing, Standing::Story | Standing::Tool) {
+        for (part, kind) in found.window.parts.iter().zip(&found.part_kinds) {
+            if !matches!(kind, PartKind::Story | PartKind::Tool) {
                 self.learn_injected(slot, part.key);
             }
-            if *standing == Standing::Instruction {
+            if *kind == PartKind::Instruction {
                 self.learn_instruction(slot, &part.text);
             }
         }
         let story = self.story_mut(slot);
         (story.tip, story.asked) = (tip, tip);
         story.streams = Some(request.stream == Some(true));
+        story.given = story.given.after(request);
         story.examples = story.examples.max(found.window.examples);
-        self.came_here(slot);
+        self.written_here(slot);
         let client = self.client_mut(&request.client);
         client.last = Some(slot);
         client.has_cards |= kind::has_card(&found.window);
@@ -97,8 +106,8 @@ impl KnownStories {
         ticket
     }
 
-    /// Takes up that a recorded request got no reply: the model refused it, or could not be
-    /// asked. Sent again, it asks for the first reply and not for another version of one.
+    /// Notes that a recorded request got no reply: the model refused it or could not be asked.
+    /// Sent again, it asks for the first reply and not for another version of one.
     pub fn unanswered(&mut self, ticket: &Ticket) {
         let Some(slot) = ticket.slot.filter(|slot| self.story(*slot).born == ticket.born) else {
             return;
@@ -108,15 +117,14 @@ impl KnownStories {
             let mut next = story.node(at).children.iter();
             next.any(|next| story.node(*next).message.role == Role::Assistant)
         };
-        // A request that came later may have its reply still before it.
+        // A later request may still get its reply.
         let is_last = story.touched == ticket.recorded && story.asked == ticket.at;
         if is_last && !ticket.at.is_some_and(answers) {
             story.asked = None;
         }
     }
 
-    /// Takes up the reply to a recorded request: one text for each choice. Says what of it
-    /// is story.
+    /// Adds the reply to a recorded request: one text for each choice. Returns what is story.
     pub fn reply<'a>(
         &mut self,
         ticket: &Ticket,
@@ -131,12 +139,14 @@ impl KnownStories {
                 self.learn_background(slot, TextKey::of(text));
                 continue;
             }
-            let text = as_stored(text, ticket.speaker.as_deref(), ticket.user.as_deref());
+            let blanks = &text[..text.len() - text.trim_start().len()];
+            let words = as_stored(text, ticket.speaker.as_deref(), ticket.user.as_deref());
+            let reply = ReplyWords { blanks, words: &words };
             nodes.extend(match ticket.generation {
                 GenerationType::Impersonate | GenerationType::Quiet | GenerationType::Edit => None,
-                GenerationType::Continue => Some(self.continued(slot, ticket, &text)),
+                GenerationType::Continue => Some(self.continued(slot, ticket, reply)),
                 GenerationType::Normal | GenerationType::Swipe | GenerationType::Regenerate => {
-                    Some((self.answered(slot, ticket, &text), false))
+                    Some((self.answered(slot, ticket, reply), false))
                 }
             });
         }
@@ -151,16 +161,22 @@ impl KnownStories {
         nodes.into_iter().map(answer).collect()
     }
 
-    fn answered(&mut self, slot: Slot, ticket: &Ticket, text: &str) -> NodeAt {
+    fn answered(&mut self, slot: Slot, ticket: &Ticket, reply: ReplyWords<'_>) -> NodeAt {
+        let ReplyWords { blanks, words } = reply;
         let speaker = ticket.speaker.as_deref();
-        let bare = Message::new(Role::Assistant, speaker, text);
+        let bare = Message::new(Role::Assistant, speaker, words);
         match &ticket.prefill {
             Some(prefill) if !prefill_names(prefill, ticket) => {
-                let whole = Message::new(Role::Assistant, speaker, format!("{prefill}{text}"));
-                let same = TextKey::of(&whole.text) == TextKey::of(text);
-                let node = self.step(slot, ticket.at, &whole);
-                if !same {
-                    self.step(slot, ticket.at, &bare);
+                let whole = format!("{prefill}{blanks}{words}");
+                let whole = Message::new(Role::Assistant, speaker, whole);
+                let (key, parent) = (TextKey::of(&whole.text), ticket.at);
+                let known = self.story(slot).child(parent, key, whole.role).is_some();
+                let node = self.step(slot, parent, &whole);
+                if key != TextKey::of(words) {
+                    self.step(slot, parent, &bare);
+                    if !known {
+                        self.story_mut(slot).nodes[node.0].joint = Some(OpenJoint::Prefilled);
+                    }
                 }
                 node
             }
@@ -170,23 +186,34 @@ impl KnownStories {
 
     /// The reply continues the last message. If the request may also have asked for a new message,
     /// both are kept until the next request shows which.
-    fn continued(&mut self, slot: Slot, ticket: &Ticket, text: &str) -> (NodeAt, bool) {
-        let Some(at) = ticket.at else { return (self.answered(slot, ticket, text), false) };
+    fn continued(&mut self, slot: Slot, ticket: &Ticket, reply: ReplyWords<'_>) -> (NodeAt, bool) {
+        let Some(at) = ticket.at else { return (self.answered(slot, ticket, reply), false) };
         if !ticket.certain {
-            self.answered(slot, ticket, text);
+            self.answered(slot, ticket, reply);
         }
+        let ReplyWords { blanks, words } = reply;
         let story = self.story(slot);
         let node = story.node(at);
         let (parent, mut whole) = (node.parent, node.message.clone());
         let begun = whole.text.trim_end().len();
-        whole.text = format!("{}{}{text}", &whole.text[..begun], story.joint).into();
+        // Front ends keep the model's own blanks; without any they put something between.
+        let joint = [blanks, &whole.text[begun..]].into_iter().find(|blanks| !blanks.is_empty());
+        let joint = joint.unwrap_or(&story.joint);
+        whole.text = format!("{}{joint}{words}", &whole.text[..begun]).into();
         let known = story.child(parent, TextKey::of(&whole.text), whole.role).is_some();
         let node = self.step(slot, parent, &whole);
         if !known {
-            self.story_mut(slot).nodes[node.0].joined_at = Some(begun);
+            self.story_mut(slot).nodes[node.0].joint = Some(OpenJoint::Continued(begun));
         }
         (node, true)
     }
+}
+
+/// A reply as it is stored, and the blanks it began with.
+#[derive(Clone, Copy)]
+struct ReplyWords<'text> {
+    blanks: &'text str,
+    words: &'text str,
 }
 
 impl KnownStories {

@@ -43,10 +43,12 @@ pub struct Explicit {
     pub follows: Option<String>,
     /// The kind of generation.
     pub generation: Option<GenerationType>,
-    /// The user's name.
+    /// The user's name; an empty one takes back the name that was given before.
     pub user: Option<String>,
-    /// The name of the character who is to speak.
+    /// The name of the character who is to speak; an empty one takes it back.
     pub char: Option<String>,
+    /// The author's note that the front end puts into the prompt itself.
+    pub placed_note: Option<String>,
 }
 
 /// One message of a prompt.

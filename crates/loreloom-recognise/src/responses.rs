@@ -2,11 +2,12 @@
 //!
 //! A request with `previous_response_id` has only new messages: the model's server keeps the rest.
 //! It continues where that response ended. Ids come from servers and front ends, so only the
-//! newest are kept, and only within stories. After a restart an id is unknown, and the request is
-//! recognised by its texts.
+//! newest are kept, and only within stories. The others are in the store, together with those that
+//! other processes passed on ([`KnownStories::take_up_response`]).
 
 use std::collections::VecDeque;
 
+use loreloom_core::{chat::Message, ids::ChatId};
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -25,7 +26,7 @@ const LONGEST: usize = 256;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended {
     pub(super) slot: Slot,
-    /// When the chat was made that was in this place: it may be forgotten since.
+    /// When the chat in this slot was added: it may have been forgotten since.
     pub(super) born: u64,
     pub(super) at: NodeAt,
 }
@@ -59,8 +60,8 @@ impl Responses {
 }
 
 impl KnownStories {
-    /// Takes up the reply to a recorded request as [`KnownStories::reply`] does, and the id that its
-    /// server gave the response.
+    /// Adds the reply to a recorded request as [`KnownStories::reply`] does, and the id that the
+    /// model's server gave the response.
     pub fn response<'a>(
         &mut self,
         ticket: &Ticket,
@@ -76,13 +77,41 @@ impl KnownStories {
         answers
     }
 
-    /// The path before the words of a request that follows a response, if that is known and the
-    /// request does not name another chat.
+    /// Whether it is known where the response of this id ended.
+    pub fn knows_response(&self, id: &str) -> bool {
+        let ended = self.responses.get(id);
+        ended.is_some_and(|ended| self.story(ended.slot).born == ended.born)
+    }
+
+    /// Takes up where a response ended that another process passed on: with the last message of a
+    /// path of a known chat.
+    pub fn take_up_response<'a>(
+        &mut self,
+        id: &str,
+        chat: &ChatId,
+        path: impl IntoIterator<Item = &'a Message>,
+    ) {
+        let Some(slot) = self.slot_of(chat) else { return };
+        let (story, mut at) = (self.story(slot), None);
+        for message in path {
+            at = story.find_child(at, message);
+            if at.is_none() {
+                return;
+            }
+        }
+        if let Some(at) = at {
+            let ended = Ended { slot, born: story.born, at };
+            self.responses.insert(id, ended);
+        }
+    }
+
+    /// The path before a request that follows a response, if the response is known and the request
+    /// does not name another chat.
     pub(super) fn followed(&self, request: &Request) -> Option<Alignment> {
         let follows = request.explicit.follows.as_deref()?;
         let named = request.explicit.chat.as_deref();
         let Some(ended) = self.responses.get(follows) else {
-            // Its chat is named: where else would it go on than where that is?
+            // The response is unknown but its chat is named: go on from the chat's newest message.
             let slot = self.bound_to(named?)?;
             let story = self.story(slot);
             return Some(Alignment::before(slot, story.path_to(story.tip)));
@@ -178,6 +207,27 @@ mod tests {
         let branch = ask(&mut stories, Some("r1"), None, "No.", ("r5", "Then go."));
         assert_eq!(path(&branch), ["I come in.", "Welcome.", "No."]);
         assert_eq!(branch.chat, first.chat);
+    }
+
+    #[test]
+    fn a_response_that_another_process_passed_on_is_taken_up_with_its_path() {
+        let mut stories = KnownStories::new();
+        let first = ask(&mut stories, None, None, "I come in.", ("r1", "Welcome."));
+        let chat = first.chat.clone().unwrap();
+        let said = |role, text: &str| Message::new(role, None, text);
+        let mut nodes = vec![said(Role::User, "I come in."), said(Role::Assistant, "Welcome.")];
+        assert!(stories.knows_response("r1") && !stories.knows_response("r2"));
+        stories.take_up_response("r2", &chat, &nodes);
+        let second = ask(&mut stories, Some("r2"), None, "Yes.", ("r3", "Sit down."));
+        assert_eq!(
+            (path(&second), second.chat.clone()),
+            (vec!["I come in.", "Welcome.", "Yes."], first.chat)
+        );
+        // A path or a chat that is not known here says nothing.
+        nodes[1] = said(Role::Assistant, "Go away.");
+        stories.take_up_response("r4", &chat, &nodes);
+        stories.take_up_response("r5", &ChatId::from("none"), &nodes[..1]);
+        assert!(!stories.knows_response("r4") && !stories.knows_response("r5"));
     }
 
     #[test]

@@ -1,11 +1,10 @@
 //! A model's reply as front ends keep it.
 //!
-//! What is streamed is not what comes back with the next request: front ends trim replies,
-//! take the speaker's own name off their beginning and cut what the model wrote in the
-//! user's name. A reply must be stored as it will come back, or every answer to it would be
-//! a branch. What they do beside that (blanks, names, reasoning in front) is no difference
-//! to a [`TextKey`](super::TextKey). Reasoning is taken off by whoever reads the reply:
-//! only there it is known what the model means by its tags.
+//! The next request does not have the reply as it was streamed: front ends trim it, remove the
+//! speaker's name at its beginning and cut what the model wrote in the user's name. A reply must be
+//! stored in the form in which it comes back, or every answer to it would be a branch. Other changes
+//! (blanks, names, reasoning in front) do not change its [`TextKey`](super::TextKey). The reader of
+//! the stream removes reasoning, because only it knows the model's tags.
 
 use loreloom_core::chat::identity::without_speaker;
 

@@ -1,15 +1,15 @@
 //! When two texts are the same message.
 //!
-//! A front end shows us the same message in many dresses: with and without a speaker's
-//! name, with and without its reasoning, with other line ends. The key of a text leaves
-//! all of that out, blanks included, because a continued reply is joined with or without
-//! one. What remains after that (a reply cut short, an expanded macro, a regex that hides
-//! old actions) is compared in place, where only few texts can be meant.
+//! A front end sends the same message in many forms: with and without a speaker's name, with
+//! and without its reasoning, with other line ends. The key of a text leaves all of that out,
+//! and all blanks, because a continued reply is joined with or without one. Other changes (a
+//! reply cut short, an expanded macro, a regex that hides old actions) are found by comparing
+//! texts, and only where few texts are possible.
 
 use super::markup::Markup;
 use loreloom_core::{digest::Hasher, ids::Digest, instruct::LONGEST_NAME};
 
-/// What names a text whatever dress it comes in.
+/// The identity of a text, the same in every form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TextKey(Digest);
 
@@ -20,7 +20,7 @@ impl TextKey {
         if !words.is_ascii() {
             return Self(Hasher::new("text").field(squeezed(words).as_bytes()).finish());
         }
-        // What `squeezed` does, byte by byte: every message of every request comes by here.
+        // The same as `squeezed`, but byte by byte: this runs for every message of every request.
         let (mut kept, mut length) = (vec![0; words.len()], 0);
         for byte in words.bytes() {
             kept[length] = byte;
@@ -38,8 +38,7 @@ pub(super) fn squeezed(text: &str) -> String {
     out
 }
 
-/// The words themselves: without reasoning and without names, however many are put before
-/// them and in whatever order, so that one more changes nothing.
+/// The text without leading reasoning and names, however many there are and in any order.
 pub(super) fn words(text: &str) -> &str {
     let mut bare = text;
     loop {
@@ -80,8 +79,8 @@ pub(super) fn speaker(text: &str) -> Option<(&str, &str)> {
     (plain && words && name.split(' ').count() <= 5 && !rest.is_empty()).then_some((name, rest))
 }
 
-/// Words of a name are written large, but for the small ones inside.
-fn begins_a_name(word: &str, at: usize) -> bool {
+/// Whether a word can be word number `at` of a name: it has a capital, or is a small word inside.
+pub(super) fn begins_a_name(word: &str, at: usize) -> bool {
     const SMALL: [&str; 11] =
         ["of", "the", "de", "da", "von", "van", "der", "la", "le", "and", "&"];
     let first = word.chars().next();
@@ -95,31 +94,31 @@ pub(super) fn bracketed(text: &str) -> bool {
     text.starts_with('[') && text.ends_with(']')
 }
 
-/// How a text in a prompt can be a stored one that was changed on the way.
+/// How a text in a prompt differs from the stored text that it comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Likeness {
-    /// The stored text was cut: the prompt has what the front end kept.
+    /// The front end cut it short and keeps only this.
     Cut,
-    /// The front end changed it only for the prompt: the stored text is still the message.
-    Dressed,
-    /// Pieces of this kind are left out, which may be an edit.
-    Bare(Markup),
+    /// Its macros were replaced, only for the prompt: the stored text is still the message.
+    Expanded,
+    /// Pieces with this markup were left out, by a rule or by an edit.
+    Stripped(Markup),
 }
 
-/// Whether `seen` is `stored` with marked-up pieces left out, cut short or with macros
-/// expanded. A text that ends with such a piece and lost it was not cut short.
+/// How `seen` differs from `stored`, if it is the same message. Lost markup is checked first: a
+/// text that lost a marked piece at its end was not cut short.
 pub(super) fn likeness(stored: &str, seen: &str) -> Option<Likeness> {
     let (old, new) = (squeezed(stored), squeezed(seen));
     if new.is_empty() || old.is_empty() || old == new {
         return None;
     }
     if let Some(markup) = Markup::lost(stored, seen, TextKey::of(seen)) {
-        return Some(Likeness::Bare(markup));
+        return Some(Likeness::Stripped(markup));
     }
     if old.starts_with(&new) {
         return Some(Likeness::Cut);
     }
-    expands(&old, &new).then_some(Likeness::Dressed)
+    expands(&old, &new).then_some(Likeness::Expanded)
 }
 
 /// Whether `new` is `old` with its macros replaced by something.
@@ -191,9 +190,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_keeps_its_key_in_every_dress() {
+    fn a_text_keeps_its_key_in_every_form() {
         let plain = TextKey::of("She waits. Then she goes.");
-        for dress in [
+        for form in [
             "Mira Vell: She waits. Then she goes.",
             "  She waits.\r\nThen she goes. ",
             "<think>Be calm.</think>\nShe waits. Then she goes.",
@@ -201,7 +200,7 @@ mod tests {
             "Wren: Mira Vell: She waits. Then she goes.",
             "Mira Vell: <think>Be calm.</think>\nShe waits. Then she goes.",
         ] {
-            assert_eq!(TextKey::of(dress), plain, "{dress}");
+            assert_eq!(TextKey::of(form), plain, "{form}");
         }
         assert_ne!(TextKey::of("She waits. Then he goes."), plain);
         assert_ne!(TextKey::of("Listen:"), TextKey::of(""));
@@ -236,9 +235,17 @@ mod tests {
     fn a_changed_text_is_recognised_by_how_it_was_changed() {
         for (stored, seen, expected) in [
             ("I nod.\nWren: And then.", "I nod.", Some(Likeness::Cut)),
-            ("Hello {{user}}, I am {{char}}.", "Hello Wren, I am Mira.", Some(Likeness::Dressed)),
-            ("*She turns.* Come in.", "Come in.", Some(Likeness::Bare(Markup::Between("*", "*")))),
-            ("Come in. *She turns.*", "Come in.", Some(Likeness::Bare(Markup::Between("*", "*")))),
+            ("Hello {{user}}, I am {{char}}.", "Hello Wren, I am Mira.", Some(Likeness::Expanded)),
+            (
+                "*She turns.* Come in.",
+                "Come in.",
+                Some(Likeness::Stripped(Markup::Between("*", "*"))),
+            ),
+            (
+                "Come in. *She turns.*",
+                "Come in.",
+                Some(Likeness::Stripped(Markup::Between("*", "*"))),
+            ),
             ("Come in.", "Go away.", None),
             ("Come in.", "Come in.", None),
         ] {

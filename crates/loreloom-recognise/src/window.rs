@@ -11,6 +11,7 @@ mod prompt;
 use std::ops::Range;
 
 use self::glue::Cut;
+pub(crate) use self::prompt::is_filler;
 use super::{
     Body, Request, WireMessage,
     following::Following,

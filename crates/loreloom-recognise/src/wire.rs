@@ -1,7 +1,7 @@
-//! Requests as they arrive, turned into the neutral [`Request`].
+//! Reads requests of every API into the neutral [`Request`].
 //!
-//! Only reads: the body itself is forwarded untouched, so unknown fields need no place
-//! here. Anything that does not ask for text passes through.
+//! The body itself is forwarded untouched, so unknown fields need no place here. A request that
+//! does not ask for text is not read at all.
 
 mod item;
 mod lenient;
@@ -39,8 +39,8 @@ pub fn asks(method: &str, path: &str) -> bool {
     method.eq_ignore_ascii_case("POST") && GENERATING.iter().any(|ending| path.ends_with(ending))
 }
 
-/// A body as far as it is read. Nothing makes reading it fail but JSON that is none: a field
-/// that has another type than it should counts as missing, and of several the last counts.
+/// The fields of a body that we read. Only invalid JSON is an error: a field of the wrong type
+/// counts as missing, and of repeated fields the last one counts.
 #[derive(Clone, Debug, Default)]
 pub struct WireBody {
     /// The model it asks for.
@@ -127,8 +127,9 @@ fn explicit<'a>(header: &impl Fn(&str) -> Option<&'a str>, own: Option<&Value>) 
         chat: chat.map(str::trim).filter(|id| is_chat_name(id)).map(str::to_owned),
         follows: None,
         generation: generation.map(str::trim).and_then(GenerationType::asked),
-        user: field("user").filter(|name| !name.is_empty()).map(str::to_owned),
-        char: field("char").filter(|name| !name.is_empty()).map(str::to_owned),
+        user: field("user").map(|name| name.trim().to_owned()),
+        char: field("char").map(|name| name.trim().to_owned()),
+        placed_note: field("placed_note").map(str::to_owned),
     }
 }
 
@@ -185,7 +186,7 @@ fn prompt(body: &mut WireBody) -> Option<Body> {
 }
 
 /// The text of a `prompt` field: a string, alone or the only one of a list. Token numbers
-/// and batches are nobody's story.
+/// and batches are not a story.
 pub fn one_prompt(prompt: &Value) -> Option<&str> {
     match prompt {
         Value::String(text) => Some(text),

@@ -31,7 +31,8 @@ use crate::{
     replays::Replays,
     runtime_settings::{RuntimeSettings, StartParts},
     turn::{
-        Choosing, LorePlacement, RecentPaths, Recogniser, SentLog, TurnQueue, TurnServices, Turns,
+        Choosing, ExpectedRequests, LorePlacement, RecentPaths, Recogniser, SentLog, TurnQueue,
+        TurnServices, Turns,
     },
     waiting::WaitingTurns,
 };
@@ -326,6 +327,7 @@ fn wire_turns(parts: AppParts) -> (Turns, Arc<FeatureSwitch>) {
         tasks,
         waiting: parts.waiting,
         recogniser: Recogniser::default(),
+        expected: ExpectedRequests::default(),
         recent_paths: RecentPaths::default(),
         sent_log: SentLog::default(),
     });

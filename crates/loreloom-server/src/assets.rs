@@ -5,21 +5,23 @@
 //! Every address of the page gives the same document; its script reads the address.
 
 use axum::{
-    extract::Path,
+    extract::{Path, Request},
     response::{IntoResponse, Response},
 };
 use http::{
-    HeaderName, HeaderValue, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY},
+    HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
+    header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY},
 };
 use rust_embed::RustEmbed;
+
+use crate::extension;
 
 #[derive(RustEmbed)]
 #[folder = "../../ui/dist"]
 struct Files;
 
 /// Addresses of the page below the root.
-pub(crate) const PAGES: [&str; 16] = [
+pub(crate) const PAGES: [&str; 20] = [
     "/c/{*path}",
     "/lore",
     "/lore/",
@@ -28,6 +30,10 @@ pub(crate) const PAGES: [&str; 16] = [
     "/replay",
     "/replay/",
     "/replay/{*path}",
+    "/characters",
+    "/characters/",
+    "/characters/{*path}",
+    "/new",
     "/stories",
     "/history",
     "/dash",
@@ -47,6 +53,7 @@ pub(crate) fn is_page(path: &str) -> bool {
     };
     path == "/"
         || path == "/icon.svg"
+        || path == extension::ZIP
         || path.starts_with("/assets/")
         || PAGES.into_iter().any(fits)
 }
@@ -70,6 +77,34 @@ pub(crate) async fn document() -> Response {
         (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
     ];
     (headers, file("index.html")).into_response()
+}
+
+/// An address that leads nowhere: a person gets the page, which says so, and a program nothing.
+pub(crate) async fn nowhere(method: Method, headers: HeaderMap) -> Response {
+    if is_person(&method, &headers) { lost().await } else { StatusCode::NOT_FOUND.into_response() }
+}
+
+/// The page for an address that leads nowhere.
+pub(crate) async fn lost() -> Response {
+    let mut response = document().await;
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}
+
+/// Addresses that answer with data begin with these.
+const DATA: [&str; 4] = ["/api/", "/v1/", "/metrics", "/last-turn"];
+
+/// Whether a person looks at an address where nothing is. The page without data is for everybody,
+/// also where data needs a key.
+pub(crate) fn is_lost(request: &Request) -> bool {
+    let path = request.uri().path();
+    is_person(request.method(), request.headers())
+        && !DATA.into_iter().any(|start| path.starts_with(start))
+}
+
+fn is_person(method: &Method, headers: &HeaderMap) -> bool {
+    let accepts = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    *method == Method::GET && accepts.contains("text/html")
 }
 
 /// A file that the document names. Its name holds a hash of its content.

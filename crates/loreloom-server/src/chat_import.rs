@@ -1,7 +1,7 @@
 //! Chats from files into the store.
 
 use loreloom_core::{
-    chat::{GenerationType, Path, Role},
+    chat::{GenerationType, Message, Path, Role},
     ids::{ChatId, LibraryVersion, PrefixHash, TenantId},
     report::{Report, TurnFacts},
     state::{StateDelta, StoryState},
@@ -10,8 +10,7 @@ use loreloom_core::{
 use loreloom_formats::chat::{ImportedChat, carried_state_by_name};
 use loreloom_ports::{StoreError, StoryStore, TurnRecord, history::archive::Archive};
 
-/// How long a title is that is made of a message.
-const TITLE: usize = 60;
+use crate::chat_title::title_of;
 
 /// What chat files had.
 #[derive(Debug, Default)]
@@ -20,7 +19,7 @@ pub struct ChatCounts {
     pub messages: usize,
     /// Versions of messages that became branches.
     pub branches: usize,
-    /// Narrator messages that are no part of the story.
+    /// Texts of the system that are no part of the story.
     pub left_out: usize,
     /// Timed effects that were taken over.
     pub effects: usize,
@@ -93,8 +92,9 @@ impl ChatImport<'_> {
         if !add && store.chat(tenant, chat).await?.is_some() {
             return Err(ChatImportError::Known { chat: chat.clone() });
         }
-        let first = files.iter().flat_map(|file| &file.messages).next();
-        let title = first.map_or(String::new(), |one| title_of(&one.message.text));
+        let story = |message: &&Message| message.role != Role::System;
+        let messages = files.first().into_iter().flat_map(|file| &file.messages);
+        let title = title_of(messages.map(|one| &one.message).filter(story));
         store.open_chat(tenant, chat, &title, now).await?;
         let mut counts = ChatCounts::default();
         let mut tips = Vec::new();
@@ -160,15 +160,6 @@ impl ChatImport<'_> {
         self.store.commit_turn(self.tenant, &at, &turn, None).await?;
         Ok(())
     }
-}
-
-/// The beginning of a text, on one line.
-fn title_of(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= TITLE {
-        return line;
-    }
-    line.chars().take(TITLE - 1).chain(['…']).collect()
 }
 
 /// A turn of which nothing is known.

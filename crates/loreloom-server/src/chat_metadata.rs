@@ -26,6 +26,12 @@ pub struct ChatMetadata {
     /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// Words to find it by.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Whether it is put away.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
     /// Messages that the model shall not see, or shall see again.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub hidden: BTreeMap<String, bool>,
@@ -130,6 +136,11 @@ impl AllChatMetadata {
         all.collect::<Result<_, StoreError>>().map(Self)
     }
 
+    /// What is said about one chat.
+    pub fn of(&self, chat: &ChatId) -> Option<&ChatMetadata> {
+        self.0.get(chat)
+    }
+
     /// Gives a chat its name. Returns whether it is deleted.
     pub fn apply(&self, chat: &mut ChatRecord) -> bool {
         let Some(metadata) = self.0.get(&chat.id) else { return false };
@@ -144,7 +155,7 @@ fn key(chat: &ChatId) -> String {
 
 fn of(item: &Item) -> Result<ChatMetadata, StoreError> {
     let metadata = ChatMetadata::deserialize(&item.value).map_err(|error| StoreError::Damaged {
-        what: format!("`{}` on the desk", item.key),
+        what: format!("document `{}`", item.key),
         reason: error.to_string(),
     })?;
     Ok(ChatMetadata { revision: item.revision, ..metadata })

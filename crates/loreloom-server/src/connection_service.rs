@@ -52,14 +52,14 @@ impl ConnectionService {
     pub(crate) fn line(&self, connection: &Arc<Connection>, model: Option<&str>) -> ModelRoute {
         let model = model.unwrap_or_default().to_owned();
         let counter = (connection.counting)(&model);
-        let context = connection.context.or_else(|| self.told_size(connection, &model));
+        let context = connection.context.or_else(|| self.stated_size(connection, &model));
         let defaults = &self.settings.now().defaults;
         let context_stated = context.is_some() || defaults.context_stated;
         let context = context.unwrap_or(defaults.context);
         ModelRoute { connection: Arc::clone(connection), model, counter, context, context_stated }
     }
 
-    fn told_size(&self, connection: &Arc<Connection>, model: &str) -> Option<Tokens> {
+    fn stated_size(&self, connection: &Arc<Connection>, model: &str) -> Option<Tokens> {
         let connections = self.now();
         // A connection that was replaced meanwhile is not asked.
         let mut known = connections.all().iter();

@@ -12,7 +12,7 @@ use loreloom_core::{
 use loreloom_ports::{Diagnosis, Upstream};
 
 use crate::{
-    connection_settings::{ConnectionKind, ConnectionSettings, Prices},
+    connection_settings::{ConnectionKind, ConnectionSettings, KeySource, Prices},
     feature_switch::Started,
     own_connections::ConnectionReach,
     questions::Questions,
@@ -44,6 +44,16 @@ pub struct Prospect {
 pub type Opening = Arc<
     dyn Fn(&str, &ConnectionSettings, ConnectionReach) -> Result<Connection, String> + Send + Sync,
 >;
+
+/// Keeps keys of connections where only the server's owner can read them. It may take its time:
+/// keyrings ask people.
+pub trait KeyKeeper: Send + Sync {
+    /// Keeps a key under a name. Returns its source, or says why it cannot.
+    fn keep(&self, name: &str, key: &str) -> Result<KeySource, String>;
+
+    /// Deletes a key that was kept here. Other sources stay as they are.
+    fn forget(&self, source: &KeySource) -> Result<(), String>;
+}
 
 /// Takes up the key that a front end sent, for work that goes on without it.
 pub type Holding = Arc<dyn Fn(&str) + Send + Sync>;
@@ -109,6 +119,7 @@ pub struct Connections {
     sizes: RwLock<Sizes>,
     prospecting: Option<Prospecting>,
     opening: Option<Opening>,
+    keeping: Option<Arc<dyn KeyKeeper>>,
     started: Arc<Started>,
 }
 
@@ -182,6 +193,7 @@ impl Connections {
             sizes: RwLock::default(),
             prospecting: None,
             opening: None,
+            keeping: None,
             started: Arc::default(),
         }
     }
@@ -201,6 +213,17 @@ impl Connections {
     #[must_use]
     pub fn opening(self, opening: Opening) -> Self {
         Self { opening: Some(opening), ..self }
+    }
+
+    /// The same, and keys can be given to connections while the server runs.
+    #[must_use]
+    pub fn keeping(self, keeping: Arc<dyn KeyKeeper>) -> Self {
+        Self { keeping: Some(keeping), ..self }
+    }
+
+    /// What keeps keys; `None` if nothing does.
+    pub(crate) fn keeper(&self) -> Option<&Arc<dyn KeyKeeper>> {
+        self.keeping.as_ref()
     }
 
     /// The same, with what the server was started with.
@@ -253,6 +276,7 @@ impl Connections {
             default,
             prospecting: self.prospecting.clone(),
             opening: self.opening.clone(),
+            keeping: self.keeping.clone(),
             started: Arc::clone(&self.started),
         }
     }
@@ -333,7 +357,7 @@ impl Connections {
 
     /// Whether a connection that a request names gets the front end's key: only the default
     /// connection, and others that inherit from it.
-    pub(crate) fn is_told_keys(&self, connection: &Connection) -> bool {
+    pub(crate) fn gets_front_end_keys(&self, connection: &Connection) -> bool {
         connection.holding.is_some() || connection.name == self.default().name
     }
 

@@ -1,7 +1,8 @@
 //! Switches the features that ask a model when settings change.
 //!
 //! A running question keeps its model; the next one uses the new model. A new embedder embeds all
-//! lore in the background, and until then entries are found with the old one. A setting from the
+//! lore in the background, and until then entries are found with the old one. Stories are embedded
+//! when they are played. A setting from the
 //! API that cannot be used stops nothing: stories go on without the feature, and the settings show
 //! the error.
 
@@ -12,6 +13,7 @@ use std::{
 
 use loreloom_core::{ids::TenantId, units::Tokens};
 use loreloom_memory::service::MemoryServices;
+use loreloom_ports::Embedder;
 use loreloom_settings::FeatureSection;
 use tokio::sync::{Mutex, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -22,6 +24,7 @@ use crate::{
     events::Happened,
     features::{Feature, FeatureChoice, Features},
     lore_service::{EntryFinder, LoreService},
+    questions::NoEmbedder,
     turn::Choosing,
 };
 
@@ -93,7 +96,14 @@ enum FeatureOutcome {
     Pending(Option<FeatureChoice>),
     /// It does not work, for this reason.
     Fails(String),
+    /// Its server does not answer, for this reason. It is asked again.
+    Silent(String),
 }
+
+/// A server that does not answer is asked again after this time, then after twice of it, …
+const FIRST_REST: Duration = Duration::from_secs(1);
+/// … and at last so often.
+const LONGEST_REST: Duration = Duration::from_mins(1);
 
 /// The state of the features, for people.
 #[derive(Debug, Default)]
@@ -113,8 +123,14 @@ impl LiveFeatures {
     }
 
     fn set(&self, feature: Feature, wanted: FeatureTarget, outcome: FeatureOutcome) {
-        if let FeatureOutcome::Fails(reason) = &outcome {
-            tracing::warn!(%feature, %reason, "a feature cannot be used");
+        match &outcome {
+            FeatureOutcome::Fails(reason) => {
+                tracing::warn!(%feature, %reason, "a feature cannot be used");
+            }
+            FeatureOutcome::Silent(reason) => {
+                tracing::warn!(%feature, %reason, "a feature waits for its server");
+            }
+            FeatureOutcome::Works | FeatureOutcome::Pending(_) => {}
         }
         let mut all = self.taken.write().unwrap_or_else(PoisonError::into_inner);
         all.retain(|(one, _)| *one != feature);
@@ -190,20 +206,29 @@ impl FeatureSwitch {
                     now.problems.push(fails(feature, &reason));
                     None
                 }
+                FeatureOutcome::Silent(reason) => {
+                    let reason = format!("{reason}; Loreloom tries again by itself");
+                    now.problems.push(fails(feature, &reason));
+                    None
+                }
             };
         }
         now
     }
 
     /// Why what the configuration says of features cannot be used. A host does not start with
-    /// such a one: whoever wrote the file is there to mend it.
+    /// such a one: whoever wrote the file is there to mend it. A server that does not answer is
+    /// none: it may be started later.
     pub(crate) fn configured_problems(&self) -> Vec<String> {
         let taken = self.state.taken.read().unwrap_or_else(PoisonError::into_inner);
         let problem = |(feature, taken): &(Feature, SwitchedFeature)| match &taken.outcome {
             FeatureOutcome::Fails(reason) if taken.wanted.configured => {
                 Some(format!("the feature `{feature}`: {reason}"))
             }
-            FeatureOutcome::Fails(_) | FeatureOutcome::Works | FeatureOutcome::Pending(_) => None,
+            FeatureOutcome::Fails(_)
+            | FeatureOutcome::Works
+            | FeatureOutcome::Pending(_)
+            | FeatureOutcome::Silent(_) => None,
         };
         taken.iter().filter_map(problem).collect()
     }
@@ -283,7 +308,7 @@ impl FeatureSwitch {
         let working = before.and_then(|taken| match taken.outcome {
             FeatureOutcome::Works => taken.wanted.choice,
             FeatureOutcome::Pending(working) => working,
-            FeatureOutcome::Fails(_) => None,
+            FeatureOutcome::Fails(_) | FeatureOutcome::Silent(_) => None,
         });
         self.state.set(Feature::Embedder, wanted.clone(), FeatureOutcome::Pending(working));
         let this = Arc::clone(self);
@@ -295,41 +320,76 @@ impl FeatureSwitch {
         });
     }
 
+    /// Exchanges the embedder. While its server does not answer, it is asked again now and then.
     async fn exchange(&self, wanted: FeatureTarget) {
+        let mut rest = FIRST_REST;
+        while self.try_exchange(&wanted).await {
+            tokio::time::sleep(rest).await;
+            rest = (2 * rest).min(LONGEST_REST);
+        }
+    }
+
+    /// Returns whether to try again.
+    async fn try_exchange(&self, wanted: &FeatureTarget) -> bool {
         let features = &self.state;
         let _one_at_a_time = features.exchanging.lock().await;
-        let is_wanted =
-            || features.of(Feature::Embedder).is_some_and(|taken| taken.wanted.is_same(&wanted));
+        let now = || features.of(Feature::Embedder).filter(|taken| taken.wanted.is_same(wanted));
         // Somebody may have thought better of it, and has begun an exchange of his own.
-        if !is_wanted() {
-            return;
-        }
-        let mut outcome = FeatureOutcome::Works;
-        if let Err(reason) = self.find_with(&wanted).await {
-            outcome = FeatureOutcome::Fails(reason);
-            if let Err(error) = self.lore.find_with_own().await {
-                tracing::warn!(%error, "the embedder stays as it was");
+        let Some(before) = now() else { return false };
+        let was_silent = matches!(before.outcome, FeatureOutcome::Silent(_));
+        let outcome = match self.find_with(wanted).await {
+            Ok(()) => FeatureOutcome::Works,
+            // Entries and passages are found without it already.
+            Err(NoEmbedder::Silent(_)) if was_silent => return true,
+            Err(problem) => {
+                self.recall_with(None);
+                if let Err(error) = self.lore.find_with_own().await {
+                    tracing::warn!(%error, "the embedder stays as it was");
+                }
+                match problem {
+                    NoEmbedder::Wrong(reason) => FeatureOutcome::Fails(reason),
+                    NoEmbedder::Silent(reason) => FeatureOutcome::Silent(reason),
+                }
             }
-        }
-        if is_wanted() {
+        };
+        let tries_again = matches!(outcome, FeatureOutcome::Silent(_));
+        if now().is_some() {
             features.set(Feature::Embedder, wanted.clone(), outcome);
         }
         let version = self.lore.current().library().version().to_string();
         self.announcements.tell(Happened::Lore { version });
+        tries_again
     }
 
-    /// Finds entries with what is wanted, or with the server's own where nothing is.
-    async fn find_with(&self, wanted: &FeatureTarget) -> Result<(), String> {
+    /// Searches stories with an embedder, or with the table.
+    fn recall_with(&self, embedder: Option<&Arc<dyn Embedder>>) {
+        let Some(memory) = &self.memory else { return };
+        match embedder {
+            Some(embedder) => {
+                let patience = self.configured.start().patience;
+                memory.embedding.use_server(Arc::clone(embedder), patience);
+            }
+            None => memory.embedding.use_table(),
+        }
+    }
+
+    /// Finds entries and passages with what is wanted, or with the table where nothing is.
+    async fn find_with(&self, wanted: &FeatureTarget) -> Result<(), NoEmbedder> {
         let found = match wanted.asked() {
-            None => self.lore.find_with_own().await,
+            None => {
+                self.recall_with(None);
+                self.lore.find_with_own().await
+            }
             Some(asked) => {
-                let (connection, model) = asked?;
-                let embedder = connection.questions()?.embedder(model).await?;
+                let (connection, model) = asked.map_err(NoEmbedder::Wrong)?;
+                let questions = connection.questions().map_err(NoEmbedder::Wrong)?;
+                let embedder = questions.embedder(model).await?;
+                self.recall_with(Some(&embedder));
                 let patience = Some(self.configured.start().patience);
                 self.lore.find_with(EntryFinder { embedder, patience }).await
             }
         };
-        found.map_err(|error| error.to_string())
+        found.map_err(|error| NoEmbedder::Silent(error.to_string()))
     }
 }
 

@@ -17,7 +17,7 @@ use axum::{
 };
 use http::{
     Extensions, HeaderMap, HeaderValue, Method, StatusCode,
-    header::{AUTHORIZATION, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS},
+    header::{AUTHORIZATION, ORIGIN, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS},
 };
 use loreloom_core::ids::TenantId;
 use tower::ServiceExt as _;
@@ -130,14 +130,14 @@ impl Gate {
             let message = format!("the head may have {most} {rule}, found {found}");
             return Problem::new(Code::HeadTooLarge, message).into_response();
         }
-        let origins = &self.app.access.origins;
-        if let Err(stranger) = origins.admit(&request) {
+        let Access { origins, keys, .. } = self.app.access.as_ref();
+        if let Err(stranger) = origins.admit(&request, keys) {
             return refusal(stranger).into_response();
         }
-        if let Some(allowed) = origins.preflight(request.method(), request.headers()) {
+        if let Some(allowed) = origins.preflight(request.method(), request.headers(), keys) {
             return (StatusCode::NO_CONTENT, allowed).into_response();
         }
-        let shared = origins.shared(request.headers());
+        let shared = origins.shared(request.headers(), keys);
         let mut response = self.admitted(request).await;
         if let Some(shared) = shared {
             response.headers_mut().extend(shared);
@@ -149,6 +149,8 @@ impl Gate {
         let access = &self.app.access;
         let pass = match access.pass(request.headers(), request.uri().path()) {
             Ok(pass) => pass,
+            // A browser cannot send a key with an address that is typed in.
+            Err(Refused::NoKey) if assets::is_lost(&request) => return assets::lost().await,
             Err(refused) => return refused.response(),
         };
         without_own_keys(request.headers_mut());
@@ -199,9 +201,16 @@ impl Access {
     fn pass(&self, headers: &HeaderMap, path: &str) -> Result<Pass, Refused> {
         match presented(headers) {
             Some(key) => self.keys.find(key).map(Pass::Key).ok_or(Refused::UnknownKey),
-            None if self.require_key && !is_open(path) => Err(Refused::NoKey),
+            None if self.needs_key(headers) && !is_open(path) => Err(Refused::NoKey),
             None => Ok(Pass::Open),
         }
+    }
+
+    /// Whether a request needs a key. A page that is let in by its key always does: without it,
+    /// the page could do more than the key allows.
+    fn needs_key(&self, headers: &HeaderMap) -> bool {
+        let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
+        self.require_key || origin.is_some_and(|origin| self.keys.has_page(origin))
     }
 }
 

@@ -18,6 +18,8 @@ use http::{
     },
 };
 
+use crate::keys::Keys;
+
 /// Where requests may come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
@@ -62,10 +64,13 @@ pub(crate) enum Stranger {
 }
 
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const ASKS_FOR_PRIVATE: HeaderName =
+    HeaderName::from_static("access-control-request-private-network");
+const ALLOWS_PRIVATE: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 
 impl Origins {
-    /// Whether a request may come in.
-    pub(crate) fn admit<B>(&self, request: &Request<B>) -> Result<(), Stranger> {
+    /// Whether a request may come in. Pages that a key was made for may.
+    pub(crate) fn admit<B>(&self, request: &Request<B>, keys: &Keys) -> Result<(), Stranger> {
         let (headers, uri) = (request.headers(), request.uri());
         let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
         let trusted = peer.is_some_and(|peer| self.trusts(peer));
@@ -83,7 +88,7 @@ impl Origins {
             return Err(Stranger::Foreign { part, found });
         }
         match headers.get(ORIGIN).map(text) {
-            Some(origin) if !self.is_page(&origin, Some(&host)) => {
+            Some(origin) if !self.is_page(&origin, Some(&host)) && !keys.has_page(&origin) => {
                 Err(Stranger::Foreign { part: ORIGIN.to_string(), found: origin })
             }
             None if is_cross_site(request.method(), headers) => Err(Stranger::CrossSite),
@@ -115,23 +120,33 @@ impl Origins {
 
     /// The answer to a browser that asks beforehand whether its page may ask; `None` if it
     /// does not.
-    pub(crate) fn preflight(&self, method: &Method, headers: &HeaderMap) -> Option<HeaderMap> {
+    pub(crate) fn preflight(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        keys: &Keys,
+    ) -> Option<HeaderMap> {
         let asks = method == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
-        let mut allowed = self.shared(headers).filter(|_| asks)?;
+        let mut allowed = self.shared(headers, keys).filter(|_| asks)?;
         let methods = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
         allowed.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
         if let Some(wanted) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
             allowed.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
         }
+        // A page of another machine or network asks for this before it may reach this one.
+        if headers.contains_key(ASKS_FOR_PRIVATE) {
+            allowed.insert(ALLOWS_PRIVATE, HeaderValue::from_static("true"));
+        }
         allowed.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
         Some(allowed)
     }
 
-    /// What lets a page read an answer; `None` for pages that are not named, this machine's
-    /// own among them.
-    pub(crate) fn shared(&self, headers: &HeaderMap) -> Option<HeaderMap> {
+    /// What lets a page read an answer. `None` for pages that are neither named nor have a key,
+    /// also pages of this machine.
+    pub(crate) fn shared(&self, headers: &HeaderMap, keys: &Keys) -> Option<HeaderMap> {
         let origin = headers.get(ORIGIN)?;
-        let named = origin.to_str().is_ok_and(|origin| self.is_named(origin));
+        let may_read = |origin: &str| self.is_named(origin) || keys.has_page(origin);
+        let named = origin.to_str().is_ok_and(may_read);
         named.then(|| {
             let mut shared = HeaderMap::new();
             shared.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
@@ -180,7 +195,7 @@ fn without_port(host: &str) -> &str {
     name.trim_start_matches('[').trim_end_matches(']')
 }
 
-fn is_loopback(name: &str) -> bool {
+pub(crate) fn is_loopback(name: &str) -> bool {
     name.eq_ignore_ascii_case("localhost")
         || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
@@ -195,7 +210,7 @@ mod tests {
             request.headers_mut().append(*name, value.parse().unwrap());
         }
         request.extensions_mut().insert(Peer(SocketAddr::new(peer.parse().unwrap(), 1)));
-        origins.admit(&request).is_ok()
+        origins.admit(&request, &Keys::default()).is_ok()
     }
 
     #[test]
@@ -223,7 +238,10 @@ mod tests {
             for host in hosts {
                 request.headers_mut().append(HOST, host.parse().unwrap());
             }
-            let found = Origins::default().admit(&request).err().map(|error| error.to_string());
+            let found = Origins::default()
+                .admit(&request, &Keys::default())
+                .err()
+                .map(|error| error.to_string());
             assert_eq!(found.as_deref(), refusal, "{target} {hosts:?}");
         }
     }
@@ -300,13 +318,18 @@ mod tests {
     fn only_named_pages_may_read_answers() {
         let origins =
             Origins { pages: vec!["https://ui.example".to_owned()], ..Origins::default() };
+        let keys = Keys::default();
         for (origin, may) in [("https://ui.example", true), ("http://localhost:8000", false)] {
             let mut headers = HeaderMap::new();
             headers.insert(ORIGIN, origin.parse().unwrap());
-            assert_eq!(origins.shared(&headers).is_some(), may, "{origin}");
-            assert!(origins.preflight(&Method::OPTIONS, &headers).is_none());
+            assert_eq!(origins.shared(&headers, &keys).is_some(), may, "{origin}");
+            assert!(origins.preflight(&Method::OPTIONS, &headers, &keys).is_none());
             headers.insert(ACCESS_CONTROL_REQUEST_METHOD, "POST".parse().unwrap());
-            assert_eq!(origins.preflight(&Method::OPTIONS, &headers).is_some(), may, "{origin}");
+            assert_eq!(
+                origins.preflight(&Method::OPTIONS, &headers, &keys).is_some(),
+                may,
+                "{origin}"
+            );
         }
     }
 }

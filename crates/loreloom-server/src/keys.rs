@@ -21,6 +21,8 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
 use utoipa::ToSchema;
 
+use crate::page_origin::PageOrigin;
+
 /// Keys begin so: what else begins so is taken for one.
 pub(crate) const PREFIX: &str = "ll_";
 /// The tenant that keys are kept under. Tenants' own names have no colon.
@@ -87,6 +89,30 @@ pub struct KeyRecord {
     pub scopes: BTreeSet<Scope>,
     /// Since when.
     pub created: Timestamp,
+    /// Pages that may use the server from a browser as long as the key is there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pages: Vec<PageOrigin>,
+}
+
+/// A key to be created.
+#[derive(Clone, Debug)]
+pub struct KeyDraft {
+    /// What it is for.
+    pub name: String,
+    /// Whose data it sees.
+    pub tenant: TenantId,
+    /// What it may do.
+    pub scopes: BTreeSet<Scope>,
+    /// Pages that may use the server with it from a browser.
+    pub pages: Vec<PageOrigin>,
+}
+
+impl KeyDraft {
+    /// A key without a name and for no page.
+    pub fn new(tenant: impl Into<TenantId>, scopes: impl IntoIterator<Item = Scope>) -> Self {
+        let scopes = scopes.into_iter().collect();
+        Self { name: String::new(), tenant: tenant.into(), scopes, pages: Vec::new() }
+    }
 }
 
 impl KeyRecord {
@@ -151,19 +177,17 @@ impl KeyCabinet<'_> {
     /// Creates a key from random bytes. The key is returned and not stored.
     pub async fn add(
         &self,
-        name: &str,
-        tenant: &TenantId,
-        scopes: BTreeSet<Scope>,
+        draft: KeyDraft,
         random: [u8; 32],
         now: Timestamp,
     ) -> Result<(String, KeyRecord), KeyError> {
-        check_tenant(tenant)?;
+        let KeyDraft { name, tenant, scopes, pages } = draft;
+        check_tenant(&tenant)?;
         if scopes.is_empty() {
             return Err(KeyError::NoScope);
         }
         let key = format!("{PREFIX}{}", hex(&random));
-        let (hash, name) = (hash(&key), name.to_owned());
-        let record = KeyRecord { hash, name, tenant: tenant.clone(), scopes, created: now };
+        let record = KeyRecord { hash: hash(&key), name, tenant, scopes, created: now, pages };
         let value = serde_json::to_value(&record).map_err(|error| StoreError::Contradiction {
             rule: "what is kept has a JSON form",
             found: error.to_string(),
@@ -245,6 +269,12 @@ impl Keys {
         known.get(&hash(key)).cloned()
     }
 
+    /// Whether a key was made for the page with this origin.
+    pub(crate) fn has_page(&self, origin: &str) -> bool {
+        let known = self.by_hash.read().unwrap_or_else(PoisonError::into_inner);
+        known.values().any(|record| record.pages.iter().any(|page| page.is(origin)))
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.by_hash.read().unwrap_or_else(PoisonError::into_inner).is_empty()
@@ -257,7 +287,7 @@ fn keeper() -> TenantId {
 
 fn read(item: &Item) -> Result<KeyRecord, StoreError> {
     KeyRecord::deserialize(&item.value).map_err(|error| StoreError::Damaged {
-        what: format!("`{}` on the desk of keys", item.key),
+        what: format!("document `{}`", item.key),
         reason: error.to_string(),
     })
 }
@@ -294,19 +324,26 @@ mod tests {
     async fn a_key_is_made_known_and_revoked_and_the_store_never_has_it() {
         let store = InMemoryStore::default();
         let cabinet = KeyCabinet { documents: &store };
-        let scopes = BTreeSet::from([Scope::Proxy]);
-        let made = cabinet.add("phone", &"ann".into(), scopes, [7; 32], Timestamp(1)).await;
+        let draft = KeyDraft {
+            name: "phone".to_owned(),
+            pages: vec!["http://localhost:8000".parse().unwrap()],
+            ..KeyDraft::new("ann", [Scope::Proxy])
+        };
+        let made = cabinet.add(draft, [7; 32], Timestamp(1)).await;
         let (key, record) = made.unwrap();
         assert_eq!(key, format!("ll_{}", "07".repeat(32)));
         let keys = Keys::default();
         keys.refresh(&store).await.unwrap();
         assert_eq!(keys.find(&key).as_deref(), Some(&record));
         assert_eq!(keys.find("ll_other"), None);
+        assert!(keys.has_page("http://127.0.0.1:8000"));
+        assert!(!keys.has_page("http://127.0.0.1:8001"));
         let kept = serde_json::to_string(&store.items(&keeper(), "").await.unwrap()).unwrap();
         assert!(!kept.contains(&key[3..]), "{kept}");
         cabinet.revoke(record.id(), Timestamp(2)).await.unwrap();
         keys.refresh(&store).await.unwrap();
         assert_eq!(keys.find(&key), None);
+        assert!(!keys.has_page("http://127.0.0.1:8000"), "revoking a key closes its page out");
         let gone = cabinet.revoke(record.id(), Timestamp(3)).await.unwrap_err();
         assert_eq!(
             gone.to_string(),
@@ -322,11 +359,10 @@ mod tests {
         let store = InMemoryStore::default();
         let cabinet = KeyCabinet { documents: &store };
         for name in [KEEPER, "", "a b", "a/b", "ä"] {
-            let scopes = BTreeSet::from([Scope::Read]);
-            let made = cabinet.add("", &name.into(), scopes, [0; 32], Timestamp(1)).await;
+            let made = cabinet.add(KeyDraft::new(name, [Scope::Read]), [0; 32], Timestamp(1)).await;
             assert!(matches!(made, Err(KeyError::Tenant { .. })), "{name}");
         }
-        let none = cabinet.add("", &"a".into(), BTreeSet::new(), [0; 32], Timestamp(1)).await;
+        let none = cabinet.add(KeyDraft::new("a", []), [0; 32], Timestamp(1)).await;
         assert!(matches!(none, Err(KeyError::NoScope)));
     }
 }

@@ -8,15 +8,19 @@ mod announcements;
 mod api;
 mod app;
 mod assets;
+mod cast;
 mod catalog;
+mod chat_export;
 mod chat_import;
 mod chat_metadata;
+mod chat_title;
 mod connection_service;
 mod connection_settings;
 mod connections;
 mod document_sync;
 mod entry_moves;
 mod events;
+mod extension;
 mod fail_opens;
 mod feature_switch;
 mod features;
@@ -27,6 +31,7 @@ mod graph;
 mod guard;
 mod keys;
 mod last_turn;
+mod lent_model;
 mod limits;
 mod lore;
 mod lore_service;
@@ -35,9 +40,11 @@ mod metrics;
 mod models;
 mod notices;
 mod own_connections;
+mod page_origin;
 mod pages;
 pub mod past;
 mod past_turns;
+mod play;
 mod preview;
 mod prompt_map;
 mod proxy;
@@ -61,6 +68,12 @@ mod waiting;
 pub use self::{
     api::document as api_document,
     app::{App, AppParts, Defaults, Services, Weaving},
+    cast::{
+        CastDocument, CastDocuments, CastError, CharacterFile, GroupMember, Kept, KeptCharacter,
+        KeptGroup, KeptPersona, KeptPicture, NewCharacter, StoredCharacters, TurnOrder,
+        read_personas,
+    },
+    chat_export::{exported_archive, exported_chat},
     chat_import::{ChatCounts, ChatImport, ChatImportError, read_archive},
     chat_metadata::{AllChatMetadata, ChatMetadata},
     connection_settings::{
@@ -68,27 +81,30 @@ pub use self::{
         TokenizerSetting,
     },
     connections::{
-        Connection, Connections, ConnectionsError, Counting, Holding, Opening, Prospect,
+        Connection, Connections, ConnectionsError, Counting, Holding, KeyKeeper, Opening, Prospect,
         Prospecting,
     },
     feature_switch::Started,
     features::{Feature, FeatureChoice, Features},
     gate::Access,
     guard::Origins,
-    keys::{KeyCabinet, KeyError, KeyRecord, Keys, Scope},
+    keys::{KeyCabinet, KeyDraft, KeyError, KeyRecord, Keys, Scope},
     last_turn::LastTurn,
     limits::ServerLimits,
     lore::{Lore, LoreError},
     lore_service::{LoreService, LoreServiceError},
     notices::{Happened, Notice, Notices},
     own_connections::{ConnectionReach, OwnConnection},
-    questions::Questions,
+    page_origin::{PageOrigin, PageOriginError},
+    questions::{NoEmbedder, Questions},
     routing::{KeptRouting, RouteSetting, Routing},
     runtime_settings::stored_settings,
     serve::serve,
     state_edits::StateEdit,
     stored_books::{Contents, Maker, Shelved, StoredBook, StoredBooks, StoredBooksError},
     turn::{Choosing, LorePlacement, TurnQueue},
-    vaults::{OpenVault, RegisteredVault, VaultKeeper, VaultRefusal},
+    vaults::{
+        NoteFile, NotePlace, NoteRefusal, OpenVault, RegisteredVault, VaultKeeper, VaultRefusal,
+    },
     waiting::WaitingTurns,
 };

@@ -14,7 +14,7 @@ use loreloom_core::{
     chat::Path,
     dialects::vault::Note,
     engine::{self, Decision, EngineInput, PreparedTurn},
-    explain::{Case, Fix, explain},
+    explain::{Case, FixCandidate, candidates},
     ids::{BookId, EntryId, TenantId},
     library::{ActiveEntries, Attachment, Binding, Cast, Library, LibrarySource, Volume},
     report::{KeyCost, Verdict, Warning},
@@ -336,14 +336,14 @@ impl Lore {
         self.with(turn, counter, |instruments| engine::verdicts(&woven.report, &input, instruments))
     }
 
-    /// The smallest change that would have made an entry fire.
-    pub fn explain(
+    /// Changes that would have made an entry fire, the smallest first.
+    pub fn fixes(
         &self,
         entry: &EntryId,
         turn: &Turn<'_>,
         state: &StoryState,
         counter: &dyn TokenCounter,
-    ) -> Option<Fix> {
+    ) -> Vec<FixCandidate> {
         let case = Case {
             library: &self.library,
             active: &self.active_entries(&turn.cast()),
@@ -353,7 +353,7 @@ impl Lore {
             counter,
             dice: &turn.dice(),
         };
-        explain(&case, entry)
+        candidates(&case, entry)
     }
 
     fn with<R>(

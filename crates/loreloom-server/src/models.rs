@@ -143,7 +143,7 @@ pub(crate) async fn one(
         && let Some(uri) = behind(request.uri(), connection.name.as_str())
         && let Ok(named) = HeaderValue::try_from(connection.name.as_str())
     {
-        if !connections.is_told_keys(connection) {
+        if !connections.gets_front_end_keys(connection) {
             proxy::without_keys(request.headers_mut());
         }
         *request.uri_mut() = uri;

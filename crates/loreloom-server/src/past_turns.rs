@@ -5,9 +5,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::past::again::{Again, Difference, explained};
+use crate::past::again::{Again, Difference, explained, fixes};
 use loreloom_core::{
-    explain::Fix,
+    explain::{Fix, FixCandidate},
     ids::{ChatId, EntryId, LibraryVersion, TenantId},
     library::Library,
     report::{Report, Verdict},
@@ -215,6 +215,18 @@ impl PastTurns {
             explained(&looked.past, input, books, counter.as_ref(), &entry)
         });
         working.await.ok().flatten()
+    }
+
+    /// Several changes that would have made an entry fire at a turn, the smallest first.
+    pub(crate) async fn fixes(&self, looked: Arc<LookedAt>, entry: EntryId) -> Vec<FixCandidate> {
+        let counter = self.connections.counter_of(looked.past.record.input.as_deref());
+        let working = tokio::task::spawn_blocking(move || {
+            let input = looked.past.record.input.as_deref()?;
+            let books = looked.books.as_ref()?;
+            let books = (books.library(), books.rules());
+            Some(fixes(&looked.past, input, books, counter.as_ref(), &entry))
+        });
+        working.await.ok().flatten().unwrap_or_default()
     }
 }
 

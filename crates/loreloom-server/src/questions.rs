@@ -18,9 +18,20 @@ pub trait Questions: Send + Sync {
     fn model(&self, name: Option<&str>) -> Result<Arc<dyn ChatModel>, String>;
 
     /// A model that makes vectors. It is asked for one, to know how long they are.
-    async fn embedder(&self, name: Option<&str>) -> Result<Arc<dyn Embedder>, String>;
+    async fn embedder(&self, name: Option<&str>) -> Result<Arc<dyn Embedder>, NoEmbedder>;
 
     /// What memory needs to know of its models; they have this context where nothing says
     /// another.
     fn used(&self, context: Tokens) -> ModelUse;
+}
+
+/// Why there is no model that makes vectors.
+#[derive(Debug, thiserror::Error)]
+pub enum NoEmbedder {
+    /// What is set is wrong, and stays so.
+    #[error("{0}")]
+    Wrong(String),
+    /// It does not answer now, and may later.
+    #[error("{0}")]
+    Silent(String),
 }

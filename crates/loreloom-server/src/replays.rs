@@ -22,6 +22,7 @@ use loreloom_core::{
 };
 use loreloom_ports::Store;
 use serde::Serialize;
+use serde_json::Value;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use utoipa::ToSchema;
 
@@ -135,7 +136,15 @@ impl Replaying {
     pub(crate) fn library_source(&self) -> &LibrarySource {
         match &self.with {
             Comparison::ThenAndNow => self.lore.library_source(),
-            Comparison::NowAnd(source) => source,
+            Comparison::NowAnd { source, .. } => source,
+        }
+    }
+
+    /// The change that the run tries out; none if it compares then with now.
+    pub(crate) fn patch(&self) -> Option<&Value> {
+        match &self.with {
+            Comparison::ThenAndNow => None,
+            Comparison::NowAnd { patch, .. } => Some(patch),
         }
     }
 
@@ -229,7 +238,12 @@ pub(crate) enum Comparison {
     /// The books of each turn, with today's.
     ThenAndNow,
     /// Today's books, against these.
-    NowAnd(Arc<LibrarySource>),
+    NowAnd {
+        /// The books with the change.
+        source: Arc<LibrarySource>,
+        /// The change, as it was asked for.
+        patch: Value,
+    },
 }
 
 /// Replays chats of a tenant in the background.
@@ -275,7 +289,7 @@ impl Replays {
     async fn go_on(&self, run: &Arc<Replaying>, chats: Vec<ChatId>) {
         let other = match &run.with {
             Comparison::ThenAndNow => None,
-            Comparison::NowAnd(source) => {
+            Comparison::NowAnd { source, .. } => {
                 let source = Arc::clone(source);
                 let working =
                     tokio::task::spawn_blocking(move || (source.compile(), source.rules.clone()));
@@ -323,7 +337,7 @@ impl Replays {
                     let new = story.lines_with(library, rules, counter, active);
                     (now, new, library)
                 }
-                (None, Some(kept)) => (story.lines_as_told(kept, counter), now, lore.library()),
+                (None, Some(kept)) => (story.lines_as_stored(kept, counter), now, lore.library()),
                 (None, None) => return Err("its books were not kept".to_owned()),
             };
             let changes = compare(&old, &new);

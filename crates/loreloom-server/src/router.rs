@@ -5,7 +5,7 @@ use axum::{
     routing::{any, get},
 };
 
-use crate::{App, api, assets, gate, models, pages, proxy};
+use crate::{App, api, assets, extension, gate, models, pages, proxy};
 
 /// Paths of model servers: OpenAI's, also without their `/v1`, Ollama's and KoboldCpp's
 /// below `/api`, llama.cpp's at the root. `KoboldCpp` has some below our API's own root.
@@ -45,6 +45,7 @@ pub(crate) fn routes(app: App) -> Router {
         .route("/", get(assets::document))
         .route("/assets/{*path}", get(assets::asset))
         .route("/icon.svg", get(assets::icon))
+        .route(extension::ZIP, get(extension::zipped))
         .route("/last-turn", get(pages::last_turn))
         .route("/style.css", get(pages::style))
         .route("/health", get(pages::health))
@@ -61,5 +62,5 @@ pub(crate) fn routes(app: App) -> Router {
     let routes =
         MODELS.into_iter().fold(routes, |routes, path| routes.route(path, any(models::list)));
     let routes = routes.route(models::ONE, any(models::one));
-    routes.with_state(app)
+    routes.fallback(assets::nowhere).with_state(app)
 }

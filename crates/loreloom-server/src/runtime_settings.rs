@@ -10,6 +10,7 @@ use std::{
 
 use loreloom_core::{
     ids::{ChatId, TenantId},
+    room::RoomRules,
     turn::Speaker,
     units::Tokens,
 };
@@ -92,6 +93,8 @@ pub(crate) struct CurrentSettings {
     pub(crate) defaults: Defaults,
     /// What decides memory's part of a prompt.
     pub(crate) memory: Arc<MemorySettings>,
+    /// The budget over everything.
+    pub(crate) budget: Arc<RoomRules>,
     /// What is stored.
     pub(crate) stored: Arc<Changes>,
 }
@@ -187,5 +190,6 @@ fn live(
         defaults.speaker = name.map(|name| Speaker::named(name.as_str()));
     }
     let memory = Arc::new(settings.memory.settings.clone());
-    CurrentSettings { weaving, defaults, memory, stored: Arc::new(stored) }
+    let budget = Arc::new(settings.budget.clone());
+    CurrentSettings { weaving, defaults, memory, budget, stored: Arc::new(stored) }
 }

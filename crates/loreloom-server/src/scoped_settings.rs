@@ -43,6 +43,12 @@ impl SettingsOwner {
     }
 }
 
+/// Whether a document has the settings of a chat. They belong to its story: who may change the
+/// story may change them.
+pub(crate) fn is_chat_settings(key: &str) -> bool {
+    matches!(SettingsOwner::of_key(key), Some(SettingsOwner::Chat(_)))
+}
+
 /// What characters and chats set themselves.
 #[derive(Debug, Default)]
 pub(crate) struct ScopedSettings(BTreeMap<SettingsOwner, Changes>);

@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 
 use crate::runtime_settings::{SETTINGS, read_stored};
 
-/// Names of books on the desk begin so.
+/// Names of documents of books begin so.
 pub(crate) const BOOKS: &str = "book/";
 
 /// Who made a book say what it says.
@@ -143,6 +143,17 @@ impl StoredBooks<'_> {
         seen: Option<u64>,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
+        let changes = self.changes(books, by).await?;
+        self.documents.change(self.tenant, &changes, seen, now).await
+    }
+
+    /// Keeps books and returns the changes that store them as [`StoredBooks::put`] does, for a
+    /// revision that changes other documents too.
+    pub(crate) async fn changes(
+        &self,
+        books: Vec<(Volume, Vec<Binding>)>,
+        by: Maker,
+    ) -> Result<Vec<Change>, StoreError> {
         let there = self.contents().await?.books;
         let mut last = there.last().map_or(0, |last| last.shelved.place.saturating_add(1));
         let mut changes = Vec::with_capacity(books.len());
@@ -157,10 +168,12 @@ impl StoredBooks<'_> {
             let shelved = Shelved { version, name, entries, dialect, bindings, place, by };
             changes.push(change(&book.id, Some(&shelved))?);
         }
-        self.documents.change(self.tenant, &changes, seen, now).await
+        Ok(changes)
     }
 
     /// Changes the settings of a stored book. Returns the revision.
+    ///
+    /// Fails with [`StoreError::Outdated`] if anybody changed anything after `seen`, or meanwhile.
     pub async fn arrange(
         &self,
         id: &BookId,
@@ -168,9 +181,14 @@ impl StoredBooks<'_> {
         now: Timestamp,
         arrange: impl FnOnce(&mut Shelved) + Send,
     ) -> Result<u64, StoredBooksError> {
-        let StoredBook { mut shelved, .. } = self.find(id).await?;
+        let Contents { revision, books, .. } = self.contents().await?;
+        let found = books.into_iter().find(|book| book.id == *id);
+        let no_book = || StoredBooksError::NoBook { id: id.clone() };
+        let StoredBook { mut shelved, .. } = found.ok_or_else(no_book)?;
         arrange(&mut shelved);
-        Ok(self.documents.change(self.tenant, &[change(id, Some(&shelved))?], seen, now).await?)
+        // What is written back has the version of the book, too.
+        let (changes, seen) = ([change(id, Some(&shelved))?], seen.unwrap_or(revision));
+        Ok(self.documents.change(self.tenant, &changes, Some(seen), now).await?)
     }
 
     /// Takes a book out. Its text stays kept, so that this can be undone.
@@ -185,7 +203,7 @@ impl StoredBooks<'_> {
     }
 }
 
-fn change(id: &BookId, shelved: Option<&Shelved>) -> Result<Change, StoreError> {
+pub(crate) fn change(id: &BookId, shelved: Option<&Shelved>) -> Result<Change, StoreError> {
     Ok(Change { key: format!("{BOOKS}{id}"), value: shelved.map(written).transpose()? })
 }
 
@@ -198,7 +216,7 @@ impl StoredBook {
 
 fn read<T: for<'de> Deserialize<'de>>(item: &Item) -> Result<T, StoreError> {
     T::deserialize(&item.value).map_err(|error| StoreError::Damaged {
-        what: format!("`{}` on the desk", item.key),
+        what: format!("document `{}`", item.key),
         reason: error.to_string(),
     })
 }
@@ -250,8 +268,17 @@ mod tests {
         assert_eq!(put, 2, "who puts the same in its place changes nothing");
         let bind = |shelved: &mut Shelved| shelved.bindings = vec![Binding::Chat("c".into())];
         case.arrange(&"z".into(), Some(2), Timestamp(4), bind).await.unwrap();
+        let meanwhile = |_: &mut Shelved| {
+            let noted = Change { key: "note".to_owned(), value: Some(Value::Null) };
+            let noted = [noted];
+            let mut writing = std::pin::pin!(documents.change(&tenant, &noted, None, Timestamp(4)));
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            assert!(writing.as_mut().poll(&mut context).is_ready(), "the store never waits");
+        };
+        let late = case.arrange(&"z".into(), None, Timestamp(4), meanwhile).await.unwrap_err();
+        assert!(matches!(late, StoredBooksError::Store(StoreError::Outdated { .. })), "{late}");
         let removed = case.remove(&"z".into(), None, Timestamp(5)).await.unwrap();
-        assert_eq!(removed, 4);
+        assert_eq!(removed, 5);
         let gone = case.find(&"z".into()).await.unwrap_err();
         assert_eq!(gone.to_string(), "there is no book `z`");
         documents.undo(&tenant, removed, Timestamp(6)).await.unwrap();

@@ -113,6 +113,7 @@ impl Diagnosis for Unopened {
                 outcome: if first { StepOutcome::Failed } else { StepOutcome::Skipped },
                 found: if first { self.reason.clone() } else { "not tried".to_owned() },
                 fix: first.then(|| fix.to_owned()),
+                models: Vec::new(),
             });
         }
     }

@@ -67,6 +67,49 @@ pub enum VaultRefusal {
     },
 }
 
+/// Where a note is.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct NotePlace {
+    /// Its vault.
+    pub vault: String,
+    /// Its file inside the vault, with `/` between folders.
+    pub path: String,
+}
+
+/// The file of a note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoteFile {
+    /// All that it says.
+    pub text: String,
+    /// Whether it can be changed.
+    pub writable: bool,
+}
+
+/// Why the file of a note cannot be read or changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoteRefusal {
+    /// Its vault is no folder of this machine.
+    #[error(
+        "only notes in folders of this machine can be changed here: change this one in Obsidian"
+    )]
+    Elsewhere,
+    /// It says something else than the writer has seen.
+    #[error("the note's file was changed meanwhile: read it again")]
+    Changed,
+    /// It cannot be read.
+    #[error("the note's file cannot be read: {reason}")]
+    Unreadable {
+        /// Why.
+        reason: String,
+    },
+    /// It cannot be written.
+    #[error("the note's file cannot be written: {reason}")]
+    Unwritable {
+        /// Why.
+        reason: String,
+    },
+}
+
 /// Opens folders of notes, and vaults behind Obsidian's REST API, and keeps the lore in step with them.
 #[async_trait]
 pub trait VaultKeeper: Send + Sync {
@@ -92,6 +135,21 @@ pub trait VaultKeeper: Send + Sync {
 
     /// Reads all of them again.
     async fn refresh(&self) -> Result<(), String>;
+
+    /// The file of a note.
+    async fn note(&self, _place: &NotePlace) -> Result<NoteFile, NoteRefusal> {
+        Err(NoteRefusal::Elsewhere)
+    }
+
+    /// Puts `text` in the place of what a note's file says, if that is still `was`.
+    async fn write_note(
+        &self,
+        _place: &NotePlace,
+        _was: &str,
+        _text: &str,
+    ) -> Result<(), NoteRefusal> {
+        Err(NoteRefusal::Elsewhere)
+    }
 }
 
 /// The document: a folder, or an address with the source of its key.
@@ -119,7 +177,7 @@ impl RegisteredVault {
         let items = documents.items(tenant, VAULTS).await?;
         let read = |item: &loreloom_ports::Item| {
             let damaged = |reason: String| StoreError::Damaged {
-                what: format!("`{}` on the desk", item.key),
+                what: format!("document `{}`", item.key),
                 reason,
             };
             let StoredVault { folder, url, key, certificate, notes } =

@@ -3,6 +3,7 @@
 //! Their names are in the table. Values out of a program's own range are brought into it, as that
 //! program does. What has no counterpart here is reported.
 
+use loreloom_core::regex_script::RegexScript;
 use loreloom_formats::vault::clamp_known;
 use loreloom_memory::service::smart_memory_settings;
 use serde_json::{Map, Value, json};
@@ -58,6 +59,9 @@ pub fn import_settings(file: &Value) -> Result<ImportedSettings, SettingError> {
             Program::DeepLore => imported.take_deeplore(theirs.clone()),
             Program::SmartMemory => imported.take_smart_memory(theirs),
         }
+    }
+    if let Some(scripts) = file.pointer("/extension_settings/regex").and_then(Value::as_array) {
+        imported.take_scripts(scripts);
     }
     if imported.programs.is_empty() {
         let found = match file {
@@ -125,6 +129,31 @@ impl ImportedSettings {
         let is_place =
             |name: &String| ["_position", "_depth", "_role"].iter().any(|end| name.ends_with(end));
         self.report(Program::SmartMemory, theirs.keys().filter(|name| !is_place(name)));
+    }
+
+    /// Takes over regex scripts. Those that cannot work here are refused by name.
+    fn take_scripts(&mut self, scripts: &[Value]) {
+        if scripts.is_empty() {
+            return;
+        }
+        let mut kept = Vec::new();
+        for script in scripts {
+            let read: Result<RegexScript, _> = serde_json::from_value(script.clone());
+            match read {
+                Ok(read) if read.compiles() => kept.push(script.clone()),
+                Ok(read) => self.refused.push(format!(
+                    "regex script `{}`: `{}` is not a regular expression",
+                    read.script_name, read.find_regex
+                )),
+                Err(error) => self.refused.push(format!("a regex script: {error}")),
+            }
+        }
+        if !self.programs.contains(&Program::SillyTavern) {
+            self.programs.insert(0, Program::SillyTavern);
+        }
+        if !kept.is_empty() {
+            self.set("lore.regex_scripts", Value::Array(kept));
+        }
     }
 
     /// Takes over what the table has a name for.
@@ -298,6 +327,20 @@ mod tests {
         let unmapped: Vec<&str> = found.unmapped.iter().map(|(_, name)| name.as_str()).collect();
         assert_eq!(unmapped, ["world_info_overflow_alert", "ollama_url"]);
         assert_eq!(found.refused, Vec::<String>::new());
+    }
+
+    #[test]
+    fn regex_scripts_come_along_and_broken_ones_are_named() {
+        let good = json!({"id": "1", "scriptName": "Dots", "findRegex": "/\\.+/g",
+            "replaceString": "…", "placement": [5], "promptOnly": true, "runOnEdit": true});
+        let broken = json!({"scriptName": "Broken", "findRegex": "/(/"});
+        let (found, started) =
+            imported(&json!({"extension_settings": {"regex": [good.clone(), broken, 7]}}));
+        assert_eq!(found.programs, [Program::SillyTavern]);
+        assert_eq!(found.changes.get("lore.regex_scripts"), Some(&json!([good])));
+        assert_eq!(started.settings.lore.regex_scripts[0].script_name, "Dots");
+        assert_eq!(found.refused[0], "regex script `Broken`: `/(/` is not a regular expression");
+        assert_eq!(found.refused.len(), 2);
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub use self::{
     error::SettingError,
     import::{ImportedSettings, import_settings},
     overrides::{override_book, override_note},
-    profiles::{MemoryProfile, PROFILES, ProfileRow, Profiles, VaultProfile},
+    profiles::{CardProfile, MemoryProfile, ProfileRow, Profiles, VaultProfile, other_profiles},
     reference::reference,
     setting::{Program, ProgramName, Setting, SettingScope, TakesEffect, ValueKind},
     start::{SettingsView, StartSettings, ValueSource},

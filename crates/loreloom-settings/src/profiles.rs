@@ -2,9 +2,10 @@
 
 use loreloom_core::{
     dialects::{
-        cards::CardMode,
+        cards::source_rules,
         vault::{OnFailure, VaultRules},
     },
+    library::Dialect,
     rules::Profile,
 };
 use loreloom_formats::vault::NoteRules;
@@ -13,8 +14,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{
+    ValueKind,
     changes::Changes,
     setting::Setting,
+    table::SETTINGS,
     tree::{OnSelectorFailure, Settings},
 };
 
@@ -25,11 +28,47 @@ pub struct Profiles {
     /// World Info.
     pub world_info: Profile,
     /// Card books.
-    pub cards: CardMode,
+    pub cards: CardProfile,
     /// Vaults.
     pub vault: VaultProfile,
     /// Memory.
     pub memory: MemoryProfile,
+}
+
+/// The rules of books with the dialect `cards`: our own, or those of another dialect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "&'static str")]
+pub struct CardProfile(Option<Dialect>);
+
+impl CardProfile {
+    const OWN: &str = "loreloom";
+    /// Its values: our own, then every dialect whose rules have a name.
+    pub(crate) const NAMES: [&str; Dialect::SOURCE_NAMES.len() + 1] = {
+        let mut names = [Self::OWN; Dialect::SOURCE_NAMES.len() + 1];
+        let (_, rest) = names.split_at_mut(1);
+        rest.copy_from_slice(Dialect::SOURCE_NAMES);
+        names
+    };
+}
+
+impl TryFrom<String> for CardProfile {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        if name == Self::OWN {
+            return Ok(Self(None));
+        }
+        let found = Dialect::from_name(&name).filter(|found| source_rules(*found).is_some());
+        found.map(|dialect| Self(Some(dialect))).ok_or_else(|| {
+            format!("`{name}` is no profile of card books; they are {}", Self::NAMES.join(", "))
+        })
+    }
+}
+
+impl From<CardProfile> for &'static str {
+    fn from(CardProfile(dialect): CardProfile) -> Self {
+        dialect.map_or(CardProfile::OWN, Dialect::as_str)
+    }
 }
 
 /// The rules of vaults.
@@ -70,31 +109,19 @@ pub struct ProfileRow {
     pub setting: &'static str,
 }
 
-const fn profile(name: &'static str, section: &'static str, setting: &'static str) -> ProfileRow {
-    ProfileRow { name, section, setting }
-}
-
-/// The profiles besides our own.
-pub const PROFILES: &[ProfileRow] = &[
-    profile("sillytavern-1.19", "world_info", "world_info.profile"),
-    profile("card-v3", "cards", "cards.profile"),
-    profile("seed-002", "cards", "cards.profile"),
-    profile("unorouter", "cards", "cards.profile"),
-    profile("risu", "cards", "cards.profile"),
-    profile("kobold", "cards", "cards.profile"),
-    profile("ai-dungeon", "cards", "cards.profile"),
-    profile("agnai", "cards", "cards.profile"),
-    profile("janitor", "cards", "cards.profile"),
-    profile("chub", "cards", "cards.profile"),
-    profile("backyard", "cards", "cards.profile"),
-    profile("deeplore-2.x", "vault", "vault.profile"),
-    profile("deeplore-2.0", "vault", "vault.profile"),
-    profile("smart-memory-1.8", "memory", "memory.profile"),
-];
-
 /// Whether a setting chooses a profile.
 pub(crate) fn is_profile(name: &str) -> bool {
-    PROFILES.iter().any(|row| row.setting == name)
+    name.ends_with(".profile")
+}
+
+/// The profiles besides our own, which each setting of a profile names first.
+pub fn other_profiles() -> impl Iterator<Item = ProfileRow> {
+    let rows = SETTINGS.iter().filter(|setting| is_profile(setting.name));
+    rows.flat_map(|setting| {
+        let names: &[&str] = if let ValueKind::Choice(names) = setting.kind { names } else { &[] };
+        let others = names.iter().skip(1);
+        others.map(|name| ProfileRow { name, section: setting.section(), setting: setting.name })
+    })
 }
 
 impl Profiles {
@@ -131,7 +158,7 @@ impl Settings {
         let world_info = profiles.world_info.rules();
         settings.lore.same_text = world_info.same_text;
         settings.world_info = world_info.world_info;
-        settings.cards = profiles.cards.rules();
+        settings.cards = profiles.cards.0.and_then(source_rules).unwrap_or_default();
         let vault = &mut settings.vault;
         (vault.rules, vault.reading) = match profiles.vault {
             VaultProfile::Loreloom => (VaultRules::default(), NoteRules::default()),
@@ -156,8 +183,8 @@ impl Setting {
             return Vec::new();
         }
         let default = self.default_value();
-        let rows = PROFILES.iter().filter(|row| row.section == self.section());
-        let value = |row: &ProfileRow| {
+        let rows = other_profiles().filter(|row| row.section == self.section());
+        let value = |row: ProfileRow| {
             let mut changes = Changes::default();
             changes.set_text(row.setting, row.name).ok()?;
             let profiles = Profiles::of(&changes, Profiles::default());

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::{
-    profiles::PROFILES,
+    profiles::other_profiles,
     setting::{Setting, SettingScope, TakesEffect},
     table::{SETTINGS, section_title},
     toml_text::toml_value,
@@ -58,7 +58,7 @@ pub fn reference() -> String {
 fn profiles(text: &mut String) {
     text.push_str("## Profiles\n\nA profile sets many values of a section at once. Each can still be set.\n\n");
     text.push_str("| Profile | Set by |\n|---|---|\n");
-    for profile in PROFILES {
+    for profile in other_profiles() {
         let _written =
             writeln!(text, "| `{}` | `{} = \"{}\"` |", profile.name, profile.setting, profile.name);
     }

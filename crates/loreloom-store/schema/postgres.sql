@@ -127,6 +127,16 @@ CREATE TABLE writes (
     FOREIGN KEY (tenant, chat) REFERENCES chats (tenant, chat)
 );
 
+-- Where responses of the responses API ended, by the ids that their servers gave them.
+CREATE TABLE responses (
+    tenant TEXT   NOT NULL,
+    id     BYTEA  NOT NULL,
+    chat   BIGINT NOT NULL,
+    at     BYTEA  NOT NULL,
+    PRIMARY KEY (tenant, id),
+    FOREIGN KEY (tenant, chat) REFERENCES chats (tenant, chat)
+);
+
 -- What a repair could not read.
 CREATE TABLE losses (
     tenant TEXT   NOT NULL,

@@ -127,6 +127,16 @@ CREATE TABLE writes (
     FOREIGN KEY (tenant, chat) REFERENCES chats (tenant, chat)
 ) STRICT, WITHOUT ROWID;
 
+-- Where responses of the responses API ended, by the ids that their servers gave them.
+CREATE TABLE responses (
+    tenant TEXT    NOT NULL,
+    id     TEXT    NOT NULL,
+    chat   INTEGER NOT NULL,
+    at     BLOB    NOT NULL,
+    PRIMARY KEY (tenant, id),
+    FOREIGN KEY (tenant, chat) REFERENCES chats (tenant, chat)
+) STRICT, WITHOUT ROWID;
+
 -- What a repair could not read.
 CREATE TABLE losses (
     tenant TEXT    NOT NULL,

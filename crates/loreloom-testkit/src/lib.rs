@@ -11,6 +11,8 @@ pub mod obsidian_server;
 pub mod outage;
 pub mod postgres;
 mod real_server;
+pub mod recall_languages;
+pub mod recall_own;
 pub mod soak;
 pub mod source_rules;
 pub mod store_suite;

@@ -8,12 +8,11 @@ mod left_out;
 
 use std::{collections::BTreeMap, sync::LazyLock, time::Instant};
 
-use loreloom_memory::recall::{Passage, PassageIndex, PassageQuery, Weights};
-use loreloom_ports::Vector;
+use loreloom_memory::recall::{Passage, PassageIndex, PassageQuery, StoryVectors, Weights};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::left_out::{LeftOut, left_out};
+pub use self::left_out::{LeftOut, left_out, sets_left_out};
 
 /// How well recall did: shares in per cent, averaged over questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -74,7 +73,7 @@ pub const MULTI_HOP: u8 = 1;
 
 impl Conversations {
     /// Reads conversations and their questions of categories 1 to 4.
-    pub fn read(json: &[u8], embed: Option<&dyn Fn(&str) -> Vector>) -> Result<Self, String> {
+    pub fn read(json: &[u8], embed: Option<&dyn StoryVectors>) -> Result<Self, String> {
         let samples: Vec<Sample> =
             serde_json::from_slice(json).map_err(|error| error.to_string())?;
         let mut conversations = Vec::new();
@@ -106,7 +105,7 @@ impl Conversations {
     pub fn measure(
         &self,
         weights: &Weights,
-        embed: Option<&dyn Fn(&str) -> Vector>,
+        embed: Option<&dyn StoryVectors>,
         is_wanted: impl Fn(usize, u8) -> bool,
     ) -> Figures {
         let mut figures = Figures::default();
@@ -129,7 +128,7 @@ impl Conversations {
 pub fn measure(
     json: &[u8],
     weights: &Weights,
-    embed: Option<&dyn Fn(&str) -> Vector>,
+    embed: Option<&dyn StoryVectors>,
 ) -> Result<Figures, String> {
     Ok(Conversations::read(json, embed)?.measure(weights, embed, |_, _| true))
 }
@@ -169,7 +168,7 @@ type Places = BTreeMap<(u32, u32), usize>;
 
 fn indexed(
     conversation: &BTreeMap<String, Value>,
-    embed: Option<&dyn Fn(&str) -> Vector>,
+    embed: Option<&dyn StoryVectors>,
 ) -> Result<(PassageIndex, Places), String> {
     let speakers =
         ["speaker_a", "speaker_b"].iter().filter_map(|key| conversation.get(*key)?.as_str());
@@ -190,7 +189,9 @@ fn indexed(
                 Some(caption) => format!("{} [photo: {caption}]", turn.text),
                 None => turn.text,
             };
-            let passage = Passage { speaker: Some(&turn.speaker), text: &text, stretch: number };
+            let by_player = turn.speaker.eq_ignore_ascii_case("user");
+            let speaker = Some(turn.speaker.as_str());
+            let passage = Passage { speaker, text: &text, stretch: number, by_player };
             index.push(passage, embed);
         }
     }

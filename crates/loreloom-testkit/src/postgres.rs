@@ -44,7 +44,7 @@ impl Cluster {
     /// Starts a server that also listens on loopback and encrypts what is said there, with a
     /// certificate for `localhost` that it makes itself.
     pub fn start_encrypted() -> Result<Option<Self>, Failure> {
-        // Free now, and nobody else's before the server starts: ports are given out in turn.
+        // The port is free now. The system gives out ports in turn, so it stays free for a while.
         let port = std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
         Self::start_with(Some(Encrypted { port }))
     }
@@ -74,12 +74,22 @@ impl Cluster {
         Ok(Some(Self { directory, programs, account, encrypted, _keeper: keeper }))
     }
 
-    /// Kills the server with SIGKILL: it has no chance to tidy up.
+    /// Kills the server and all its processes with SIGKILL: none has a chance to tidy up, or to
+    /// finish what it does.
+    #[expect(clippy::disallowed_methods, reason = "the state of a process")]
     pub fn kill(&self) -> Result<(), Failure> {
         let mut first_line = self.account.command(Path::new("head"));
         let file = self.directory.join("data/postmaster.pid");
         let number = succeed(first_line.args(["-n", "1"]).arg(file).output()?)?;
-        succeed(Command::new("kill").args(["-9", number.trim()]).output()?).map(drop)
+        let number = number.trim();
+        // It would start others for those that are killed.
+        succeed(Command::new("kill").args(["-STOP", number]).output()?)?;
+        let children = std::fs::read_to_string(format!("/proc/{number}/task/{number}/children"))?;
+        // A child may end by itself meanwhile.
+        for process in children.split_whitespace() {
+            Command::new("kill").args(["-9", process]).output()?;
+        }
+        succeed(Command::new("kill").args(["-9", number]).output()?).map(drop)
     }
 
     /// Starts it again after it was killed.

@@ -24,13 +24,13 @@ use crate::{
 /// What is measured first and compared with: until then caches fill.
 const WARM: f64 = 0.25;
 
-/// Chats that are told in turn. After [`TURNS_OF_A_CHAT`] a new one begins in its place.
+/// Chats that take turns. After [`TURNS_OF_A_CHAT`] a new one begins in its place.
 const CHATS: usize = 8;
 
 /// A longer chat would not fit into the context that the server assumes, and it would say so.
 const TURNS_OF_A_CHAT: usize = 15;
 
-/// A pause between turns, so that a machine with other work can do it.
+/// A pause between turns, so that other work on the machine goes on.
 const PAUSE: Duration = Duration::from_millis(5);
 
 const BOOK: &str = r#"{"entries":{"0":{"uid":0,"key":["ferry"],"content":"The ferry has a cracked bell.","position":1}}}"#;
@@ -151,7 +151,7 @@ fn warning(answer: &WireAnswer) -> Option<String> {
     Some(line.chars().filter(|letter| !letter.is_ascii_digit()).collect())
 }
 
-/// Tells one turn of an unnamed chat.
+/// Plays one turn of a chat without an id.
 fn turn(
     server: &RealServer,
     messages: &mut Vec<Value>,

@@ -66,6 +66,24 @@ export interface components {
             /** @description The tokenizer that counts. */
             tokenizer: string;
         };
+        /** @description A message of a question. */
+        AskedMessage: {
+            /** @description What is said. */
+            content: string;
+            /** @description Who speaks. */
+            role: components["schemas"]["Role"];
+        };
+        /** @description A file that belongs to a card. */
+        Asset: Record<string, never> & {
+            /** @description The file's extension. */
+            ext: string;
+            /** @description Its name among its kind. */
+            name: string;
+            /** @description `icon`, `background`, `emotion`, ... */
+            type: string;
+            /** @description Where it is: `ccdefault:`, `embeded://path`, a web address. */
+            uri: string;
+        };
         /** @description A turn that is decided as another character's. */
         AsSpeaker: {
             /**
@@ -112,6 +130,13 @@ export interface components {
             selected: number;
             /** @description Takes the whole batch back; none if nothing changed. */
             undo?: string | null;
+        };
+        /** @description A story that was begun. */
+        BegunStory: {
+            /** @description Its chat. */
+            chat: components["schemas"]["ChatId"];
+            /** @description Its title. */
+            title: string;
         };
         /** @description What a prompt costs. */
         Bill: {
@@ -316,6 +341,98 @@ export interface components {
             /** @description Whose cache. */
             provider: string;
         };
+        /** @description A character without its book. */
+        Card: {
+            /** @description Other first greetings. */
+            alternate_greetings: string[];
+            /** @description Pictures and the like (V3). */
+            assets: components["schemas"]["Asset"][];
+            /** @description The card's own version. */
+            character_version: string;
+            /** @description Who made the card. */
+            creator: string;
+            /** @description For people, never sent to the model. */
+            creator_notes: string;
+            depth_prompt?: components["schemas"]["DepthPrompt"] | null;
+            /** @description Who the character is. */
+            description: string;
+            /** @description Everything else in the card's data, in file order. */
+            extensions: Record<string, never>;
+            /** @description The first greeting. */
+            first_mes: string;
+            /** @description Greetings for group chats (V3). */
+            group_only_greetings: string[];
+            /** @description How the character talks. */
+            mes_example: string;
+            /** @description The character's name. */
+            name: string;
+            /** @description The value of `{{char}}`, if not the name (V3). */
+            nickname?: string | null;
+            /** @description The character's traits. */
+            personality: string;
+            /** @description Replaces the prompt after the chat; may hold `{{original}}`. */
+            post_history_instructions: string;
+            /**
+             * @description What the file has at its root beside `spec` and `data`: copies of fields for older
+             *     programs, and what `SillyTavern` keeps there (`fav`, `chat`, `create_date`).
+             */
+            root?: Record<string, never>;
+            /** @description Where the story takes place. */
+            scenario: string;
+            /** @description Replaces the main prompt; may hold `{{original}}`. */
+            system_prompt: string;
+            /** @description For searching. */
+            tags: string[];
+            /** @description The standard it follows. */
+            version: components["schemas"]["CardVersion"];
+            /** @description The name of a linked SillyTavern book (`extensions.world`). */
+            world?: string | null;
+        };
+        /** @description What a format has no place for. */
+        CardLosses: {
+            /** @description The format. */
+            format: string;
+            /** @description What is not in its file. */
+            losses: components["schemas"]["Loss"][];
+        };
+        /** @description The texts of card and persona that may be scanned. */
+        CardTexts: {
+            /**
+             * @description The creator's notes.
+             * @default
+             */
+            creator_notes: string;
+            /**
+             * @description The character's note.
+             * @default
+             */
+            depth_prompt: string;
+            /**
+             * @description The character's description.
+             * @default
+             */
+            description: string;
+            /**
+             * @description The persona's description.
+             * @default
+             */
+            persona: string;
+            /**
+             * @description The character's personality.
+             * @default
+             */
+            personality: string;
+            /**
+             * @description The scenario.
+             * @default
+             */
+            scenario: string;
+        };
+        /**
+         * @description Which standard a card follows.
+         * @enum {string}
+         */
+        CardVersion: "v1" | "v2" | "v3" | "pygmalion" | "webui";
         /** @description Whose memory a chat becomes. */
         CatchUpBody: {
             /** @description The character's name. */
@@ -346,20 +463,85 @@ export interface components {
             after?: unknown;
             /** @description What it was; `null` if it was not there. */
             before?: unknown;
-            /** @description Its name: `book/ID`, `rules`, `settings`, `connection/NAME`, `routes`. */
+            /** @description Its name: `book/ID`, `rules`, `settings`, `connection/NAME`, `routes`, `note/VAULT:PATH`. */
             key: string;
+        };
+        /** @description How much a channel counted. */
+        ChannelScore: {
+            /** @description The channel. */
+            channel: components["schemas"]["RecallChannel"];
+            /**
+             * Format: double
+             * @description What it added, in standard deviations of all messages.
+             */
+            score: number;
+        };
+        /** @description A character in a list. */
+        CharacterBrief: {
+            /** @description The beginning of its description, or what its maker says of it. */
+            about: string;
+            book?: components["schemas"]["BookId"] | null;
+            /** @description Who made the card. */
+            creator: string;
+            /** @description How many greetings it has. */
+            greetings: number;
+            /** @description Its id. */
+            id: string;
+            /** @description Its name. */
+            name: string;
+            portrait?: components["schemas"]["FileVersion"] | null;
+            /**
+             * Format: int64
+             * @description The revision that last changed it.
+             */
+            revision: number;
+            /** @description The name it speaks under: its nickname, or its name. */
+            speaks_as: string;
+            /** @description For searching. */
+            tags: string[];
         };
         /** @description A character, by whatever stable name the host knows it. */
         CharacterId: string;
+        /** @description What to change about a character. What is not given stays. */
+        CharacterPatch: {
+            /** @description Its book, which must be there; empty for none. The book itself is not removed. */
+            book?: string | null;
+            /** @description Fields of its card. */
+            card?: Record<string, never>;
+        };
+        /** @description A character. */
+        CharacterView: {
+            book?: components["schemas"]["BookId"] | null;
+            /** @description The card, with all fields. */
+            card: components["schemas"]["Card"];
+            /** @description The format of the file it came from; none if it was made here. */
+            format?: string | null;
+            /** @description Its id. */
+            id: string;
+            portrait?: components["schemas"]["FileVersion"] | null;
+            /**
+             * Format: int64
+             * @description The revision that last changed it.
+             */
+            revision: number;
+            /** @description The name it speaks under: its nickname, or its name. */
+            speaks_as: string;
+        };
         /** @description One story, with all its branches. */
         ChatId: string;
         /** @description What to change about a chat. What is not given stays. */
         ChatPatch: {
+            /** @description Whether it is put away. */
+            archived?: boolean | null;
+            /** @description Words to find it by. */
+            tags?: string[] | null;
             /** @description Its name; empty for the one it had at first. */
             title?: string | null;
         };
         /** @description A chat. */
         ChatView: {
+            /** @description Whether it is put away. */
+            archived: boolean;
             /** @description When it was made, in milliseconds since 1970. */
             created: components["schemas"]["Timestamp"];
             /** @description Its id. */
@@ -369,6 +551,8 @@ export interface components {
              * @description Messages on the current path.
              */
             messages: number;
+            /** @description Words to find it by. */
+            tags: string[];
             /** @description The node the story is at; all zeros before the first message. */
             tip: components["schemas"]["PrefixHash"];
             /** @description Its name. */
@@ -634,14 +818,18 @@ export interface components {
          * @description Something to do with a record.
          * @enum {string}
          */
-        Deed: "pin" | "unpin" | "retire" | "restore";
+        Deed: "pin" | "unpin" | "retire" | "restore" | "retcon" | "reveal";
         /** @description What to do with a record. */
         DeedBody: {
+            /** @description For `retcon`: how it always was. */
+            content?: string | null;
             /** @description What to do. */
             deed: components["schemas"]["Deed"];
             from?: components["schemas"]["FromView"] | null;
             /** @description Whose it is. */
             owner: components["schemas"]["Owner"];
+            /** @description For `reveal`: who learns it. */
+            to?: string | null;
         };
         /** @description A chat that was deleted. */
         DeletedChat: {
@@ -658,12 +846,37 @@ export interface components {
          * @enum {string}
          */
         DepthFrom: "newest" | "oldest";
+        /** @description A note put into the chat at some depth. */
+        DepthPrompt: Record<string, never> & {
+            /**
+             * Format: int32
+             * @description Messages from the newest.
+             */
+            depth: number;
+            /** @description The text. */
+            prompt: string;
+            /** @description `system`, `user` or `assistant`. */
+            role: string;
+        };
         /**
          * @description The rules a book runs by: those of the program it was written for, unless somebody chooses
          *     others.
          * @enum {string}
          */
         Dialect: "world-info" | "cards" | "card-v3" | "seed-002" | "unorouter" | "risu" | "kobold" | "ai-dungeon" | "agnai" | "janitor" | "chub" | "backyard";
+        /** @description What a revision did to one document. */
+        DocumentChange: {
+            /** @description Whether it is new. */
+            added: boolean;
+            /** @description The entries of a book that differ. */
+            entries: components["schemas"]["EntryChange"][];
+            /** @description The other fields that differ. */
+            fields: components["schemas"]["FieldChange"][];
+            /** @description Its name: `book/ID`, `settings`, `character/ID` and others. */
+            key: string;
+            /** @description Whether it was taken away. */
+            removed: boolean;
+        };
         /** @description Routes and features as they work now. */
         EffectiveRoutes: {
             /** @description The features that ask a model. */
@@ -688,6 +901,16 @@ export interface components {
             moments: components["schemas"]["Moment"][];
             /** @description Its name. */
             name: string;
+        };
+        /** @description Entries to be wrapped. */
+        EntriesToWrap: {
+            /** @description The entries. */
+            entries: components["schemas"]["EntryToWrap"][];
+            /**
+             * @description The wrapper: `none`, `xml-minimal`, `xml-standard`, `xml-detailed`, `xml-maximum`,
+             *     `markdown`, `lb`, `world-info` or `custom:TEMPLATE`.
+             */
+            format: string;
         };
         /** @description A page of the table of entries. */
         EntriesView: components["schemas"]["Page_EntryRow"] & {
@@ -728,6 +951,8 @@ export interface components {
         };
         /** @description An entry that changes. */
         EntryChange: {
+            /** @description Whether it is new. */
+            added?: boolean;
             /** @description Its book. */
             book: components["schemas"]["BookId"];
             /** @description What differs. */
@@ -818,6 +1043,16 @@ export interface components {
             /** @description Its version, as `If-Match` takes it. */
             version: string;
         };
+        /** @description An entry to be wrapped. */
+        EntryToWrap: {
+            /** @description Its text. */
+            content: string;
+            /**
+             * @description What is known about it, by the names of a wrapper's fields: `name`, `world`, `key` …
+             *     A list is joined by commas where the field takes one text.
+             */
+            fields?: Record<string, never>;
+        };
         /** @description A version of an entry. */
         EntryVersion: {
             by?: components["schemas"]["Maker"] | null;
@@ -861,7 +1096,7 @@ export interface components {
          * @description What happened, for people.
          * @enum {string}
          */
-        EventKind: "created" | "confirmed" | "faded" | "superseded" | "retired" | "restored" | "edited" | "removed" | "reverted" | "forgotten";
+        EventKind: "created" | "confirmed" | "faded" | "superseded" | "retired" | "restored" | "edited" | "removed" | "reverted" | "forgotten" | "revealed" | "retconned";
         /** @description What is expected of a turn. */
         Expectation: {
             /** @description The entry. */
@@ -968,6 +1203,8 @@ export interface components {
             /** @description The field, with dots. */
             field: string;
         };
+        /** @description A file as it was kept: the hash of its bytes. */
+        FileVersion: string;
         /** @description Conditions on who speaks and what is generated. */
         Filters: {
             /** @description Character names (SillyTavern: avatar file without extension). */
@@ -1006,6 +1243,11 @@ export interface components {
             change: "make_constant";
         } | {
             /** @enum {string} */
+            change: "add_key";
+            /** @description The key. */
+            key: string;
+        } | {
+            /** @enum {string} */
             change: "any_generation";
         } | {
             /** @enum {string} */
@@ -1031,6 +1273,29 @@ export interface components {
             change: "wait";
             /** @description Messages. */
             until: components["schemas"]["MessageCount"];
+        } | {
+            /** @enum {string} */
+            change: "no_cooldown";
+        } | {
+            /** @enum {string} */
+            change: "no_delay";
+        } | {
+            /** @enum {string} */
+            change: "any_secondary";
+        } | {
+            /** @enum {string} */
+            change: "win_groups";
+        } | {
+            /** @enum {string} */
+            change: "ignore_budget";
+        } | {
+            /** @enum {string} */
+            change: "order";
+            /**
+             * Format: double
+             * @description The order.
+             */
+            order: number;
         } | {
             /** @enum {string} */
             change: "allow_recursion";
@@ -1110,6 +1375,36 @@ export interface components {
             /** @description Tokens. */
             tokens: components["schemas"]["Tokens"];
         };
+        /** @description One way to make an entry fire. */
+        FixOption: {
+            /** @description What to change, in order. The turn was run again with these, and the entry fired. */
+            changes: components["schemas"]["FixChange"][];
+            /** @description The changed fields of the entry (RFC 7396), over the entry of today. */
+            entry: Record<string, never>;
+            /** @description The changed rules of the engine, as a replay tries them. */
+            rules: Record<string, never>;
+            /** @description The changed settings by name, as `PATCH /settings` takes them. */
+            settings: Record<string, never>;
+            /** @description What is changed. */
+            target: components["schemas"]["FixTarget"];
+            /**
+             * Format: int64
+             * @description How many more tokens of lore the turn has; negative if others give way.
+             */
+            tokens: number;
+            /** @description The same in English. */
+            words: string[];
+        };
+        /** @description The ways to make an entry fire. */
+        FixOptions: {
+            /** @description The ways, the smallest change first. */
+            items: components["schemas"]["FixOption"][];
+        };
+        /**
+         * @description What a way changes.
+         * @enum {string}
+         */
+        FixTarget: "entry" | "settings" | "both" | "scene" | "story" | "note";
         /** @description Changes that make an entry fire. */
         FixView: {
             /** @description What to change, in order. */
@@ -1162,8 +1457,7 @@ export interface components {
         FromView: {
             /** @description The chat. */
             chat: components["schemas"]["ChatId"];
-            /** @description Its message. */
-            message: components["schemas"]["MessageId"];
+            message?: components["schemas"]["MessageId"] | null;
         };
         /** @description A condition on the state of the chat that does not hold. */
         Gate: {
@@ -1246,6 +1540,16 @@ export interface components {
          * @enum {string}
          */
         GenerationType: "normal" | "continue" | "impersonate" | "swipe" | "regenerate" | "quiet" | "edit";
+        /** @description An announced request. */
+        GenerationView: {
+            /** @description Whether it came through the proxy. */
+            arrived: boolean;
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            id: number;
+        };
         /** @description A text that gave way. */
         GivenUp: {
             /** @description Where the text comes from. */
@@ -1339,11 +1643,46 @@ export interface components {
              */
             weight?: number | null;
         };
+        /** @description A group, or changes of one. What is not given stays. */
+        GroupBody: {
+            /** @description The id of a new one; made of its name without it. */
+            id?: string | null;
+            /** @description The ids of its characters. */
+            members?: string[] | null;
+            /** @description Members who do not speak unless they are chosen. */
+            muted?: string[] | null;
+            /** @description The name. */
+            name?: string | null;
+            order?: components["schemas"]["TurnOrder"] | null;
+        };
         /**
          * @description Why a member of a group lost.
          * @enum {string}
          */
         GroupRule: "sticky" | "timed" | "score" | "already_active" | "priority" | "weight" | "double_removal";
+        /** @description All groups. */
+        GroupsView: {
+            /** @description The groups, by name. */
+            items: components["schemas"]["GroupView"][];
+        };
+        /** @description A group. */
+        GroupView: {
+            /** @description Its id. */
+            id: string;
+            /** @description The ids of its characters. */
+            members: string[];
+            /** @description Members who do not speak unless they are chosen. */
+            muted: string[];
+            /** @description The name. Books that are attached to a group go by it. */
+            name: string;
+            /** @description Who speaks next. */
+            order: components["schemas"]["TurnOrder"];
+            /**
+             * Format: int64
+             * @description The revision that last changed it.
+             */
+            revision: number;
+        };
         /** @description What happened. */
         Happened: {
             /** @description The chat. */
@@ -1482,10 +1821,44 @@ export interface components {
          * @enum {string}
          */
         Hygiene: "escape" | "strip" | "keep";
+        /** @description What became of a card. */
+        ImportedCharacterView: {
+            /** @description The card as it was read. */
+            card: components["schemas"]["Card"];
+            /** @description How many entries its book has. */
+            entries: number;
+            /** @description What the file was. */
+            format: string;
+            item?: components["schemas"]["CharacterView"] | null;
+            /** @description What was odd, repaired or left out. */
+            notes: components["schemas"]["ImportNote"][];
+            /**
+             * Format: int64
+             * @description The revision of the documents after it.
+             */
+            revision: number;
+            /** @description Takes the import back; none for a dry run, or if nothing changed. */
+            undo?: string | null;
+        };
         /** @description What an import took in. */
         ImportedMemory: {
             /** @description Writes that are new. */
             new: number;
+        };
+        /** @description What became of settings of other programs. */
+        ImportedSettingsView: {
+            /** @description Settings that have a counterpart here, but cannot be set this way. */
+            elsewhere: string[];
+            /** @description The programs that were found. */
+            programs: string[];
+            /** @description Values that were refused, and why. */
+            refused: string[];
+            /** @description The settings that were taken over, by our names. */
+            taken: Record<string, never>;
+            /** @description Takes it back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+            /** @description Settings without a counterpart here. */
+            unmapped: components["schemas"]["UnmappedSetting"][];
         };
         /** @description What became of a chat's file. */
         ImportedView: {
@@ -1497,7 +1870,7 @@ export interface components {
             format: string;
             /** @description The chat. */
             item: components["schemas"]["ChatView"];
-            /** @description Narrator messages that are no part of the story. */
+            /** @description Texts of the system that are no part of the story. */
             left_out: number;
             /** @description Messages, in all branches. */
             messages: number;
@@ -1638,11 +2011,82 @@ export interface components {
             /** @description This prompt. */
             total: components["schemas"]["Tokens"];
         };
+        /** @description The place of a text that is kept for the prompt cache. */
+        KeptPlace: {
+            idle_since?: components["schemas"]["MessageCount"] | null;
+            /** @description The place in this prompt. */
+            place: components["schemas"]["Place"];
+            /** @description The tokens of its text. */
+            tokens: components["schemas"]["Tokens"];
+            /** @description Which part of the prompt that is. */
+            zone: components["schemas"]["Zone"];
+        };
         /** @description What a prompt kept of the one sent before in its chat. */
         KeptPrefix: {
             estimate?: components["schemas"]["CacheEstimate"] | null;
             /** @description Tokens of the common beginning, of the prompt before and of this one. */
             kept: components["schemas"]["Kept"];
+        };
+        /** @description The setup of a story. */
+        KeptStory: {
+            /**
+             * @description The ids of its characters; none for a narrator.
+             * @default []
+             */
+            characters: string[];
+            /**
+             * Format: int32
+             * @description The greeting that the story began with, from 0.
+             * @default null
+             */
+            greeting: number | null;
+            /**
+             * @description The name of the group, whose books are active.
+             * @default null
+             */
+            group: string | null;
+            /**
+             * @description The main prompt instead of the usual one; `{{original}}` is the usual one.
+             * @default null
+             */
+            main: string | null;
+            /**
+             * @description The model and how it writes.
+             * @default {}
+             */
+            model: components["schemas"]["ModelChoice"];
+            /**
+             * @description Characters who do not speak unless they are chosen.
+             * @default []
+             */
+            muted: string[];
+            /** @description The author's note. */
+            note?: Record<string, never> | null;
+            /**
+             * @description Who of several characters speaks next.
+             * @default natural
+             */
+            order: components["schemas"]["TurnOrder"];
+            /**
+             * @description The id of the persona.
+             * @default null
+             */
+            persona: string | null;
+            /**
+             * @description Instructions after the chat.
+             * @default null
+             */
+            post_history: string | null;
+            /**
+             * @description Where the story takes place, instead of the card's scenario.
+             * @default null
+             */
+            scenario: string | null;
+            /**
+             * @description The blocks of its prompt instead of the setting `weaving.template`.
+             * @default null
+             */
+            template: string[] | null;
         };
         /**
          * @description Why the expression of a key was not run to its end.
@@ -1700,6 +2144,8 @@ export interface components {
             name: string;
             /** @description Whether this call came with it. */
             own: boolean;
+            /** @description Pages that may use the server with it from a browser. */
+            pages: string[];
             /** @description What it may do. */
             scopes: components["schemas"]["Scope"][];
             /** @description Whose data it sees. */
@@ -1921,10 +2367,10 @@ export interface components {
             text: string;
         };
         /**
-         * @description What a memory is about. The first four are long-term, the next four belong to a session.
+         * @description What a memory is about. The first five are long-term, the next four belong to a session.
          * @enum {string}
          */
-        MemoryKind: "fact" | "relationship" | "preference" | "event" | "scene" | "revelation" | "development" | "detail" | "other";
+        MemoryKind: "fact" | "relationship" | "preference" | "event" | "private" | "scene" | "revelation" | "development" | "detail" | "other";
         /** @description Names one write: all its events were stored together and are undone together. */
         MemoryWriteId: string;
         /** @description What a write of memory gives back. */
@@ -1966,6 +2412,48 @@ export interface components {
             /** @description Who says it. */
             name?: string | null;
         };
+        /** @description The model of a story and how it writes. What is not given is the connection's own. */
+        ModelChoice: {
+            /**
+             * @description How much it thinks: `low`, `medium` or `high`.
+             * @default null
+             */
+            effort: string | null;
+            /**
+             * Format: int32
+             * @description The longest reply, in tokens.
+             * @default null
+             */
+            max_tokens: number | null;
+            /**
+             * Format: double
+             * @description The least chance of a word, compared with the likeliest.
+             * @default null
+             */
+            min_p: number | null;
+            /**
+             * @description The model, by a name of `GET /v1/models`.
+             * @default null
+             */
+            model: string | null;
+            /**
+             * @description Texts at which it stops.
+             * @default []
+             */
+            stop: string[];
+            /**
+             * Format: double
+             * @description How freely it chooses words.
+             * @default null
+             */
+            temperature: number | null;
+            /**
+             * Format: double
+             * @description The share of likely words it chooses from.
+             * @default null
+             */
+            top_p: number | null;
+        };
         /** @description An error as `OpenAI`'s clients read it. */
         ModelError: {
             code: components["schemas"]["ProblemCode"];
@@ -1977,7 +2465,7 @@ export interface components {
          * @description A tier that is tested.
          * @enum {string}
          */
-        ModelTrial: "long_term" | "session" | "arcs" | "ledger" | "epistemic";
+        ModelTrial: "long_term" | "session" | "arcs" | "ledger" | "epistemic" | "together";
         /** @description Something remembered of an entity. */
         Moment: {
             /** @description Whether it is still true. */
@@ -2075,6 +2563,13 @@ export interface components {
             /** @description Its name. */
             name: string;
         };
+        /** @description A new character. */
+        NewCharacterBody: {
+            /** @description The fields of its card; `name` must be there. */
+            card: Record<string, never>;
+            /** @description Its id; made of its name without it. */
+            id?: string | null;
+        };
         /** @description A new chat. */
         NewChat: {
             /** @description Its id. */
@@ -2084,6 +2579,11 @@ export interface components {
             /** @description Its name; the beginning of the first message without it. */
             title?: string | null;
         };
+        /** @description A key for a connection. */
+        NewConnectionKey: {
+            /** @description The key. It is never shown again. */
+            key: string;
+        };
         /** @description A new entry. */
         NewEntry: {
             /** @description The book it is for. */
@@ -2091,10 +2591,52 @@ export interface components {
             /** @description Its fields; those not given have their defaults. Its id is given by the server. */
             entry?: Record<string, never>;
         };
+        /** @description The next request of a front end. */
+        NewGeneration: {
+            card?: components["schemas"]["CardTexts"] | null;
+            /** @description The character who speaks next. */
+            character?: string | null;
+            /** @description The chat. */
+            chat: string;
+            /**
+             * Format: int32
+             * @description The model's context size, in tokens.
+             */
+            context?: number | null;
+            /** @description The example messages of the card. */
+            examples?: string | null;
+            /** @description What is asked for. */
+            generation?: components["schemas"]["GenerationType"];
+            /** @description The group, in a chat of several characters. */
+            group?: string | null;
+            /**
+             * Format: int32
+             * @description The longest reply, in tokens: so much of the context is kept free.
+             */
+            max_tokens?: number | null;
+            /** @description The text of the newest message, which the prompt contains. */
+            newest: string;
+            /** @description The author's note. The proxy places it. */
+            note?: Record<string, never> | null;
+            /** @description The front end places the lore itself: the proxy does not weave this request. */
+            placed?: boolean;
+            /**
+             * @description The author's note that the front end puts into the prompt itself: it is no message of the
+             *     story, and lore goes above and below it.
+             */
+            placed_note?: string | null;
+            /** @description The user's name. */
+            user?: string | null;
+        };
         /** @description A key to make. */
         NewKey: {
             /** @description What it is for. */
             name?: string;
+            /**
+             * @description Pages that may use the server with it from a browser, for example `http://127.0.0.1:8000`.
+             *     They may read answers (CORS) until the key is revoked.
+             */
+            pages?: string[];
             /** @description What it may do. */
             scopes: components["schemas"]["Scope"][];
             tenant?: components["schemas"]["TenantId"] | null;
@@ -2116,8 +2658,15 @@ export interface components {
         NewMessages: {
             /** @description The node it is said after; where the story is without it. */
             after?: string | null;
+            /** @description Whether the messages of the current path that follow stay behind it: something is inserted. */
+            insert?: boolean;
             /** @description What is said, oldest first. */
             messages: components["schemas"]["Said"][];
+        };
+        /** @description A note's file with another text. */
+        NewNoteText: {
+            /** @description All that the file shall say. */
+            text: string;
         };
         /** @description A memory to note. */
         NewRecord: {
@@ -2141,6 +2690,21 @@ export interface components {
             content: string;
             /** @description Who spoke. */
             name?: string | null;
+        };
+        /** @description A new story. */
+        NewStory: {
+            /** @description Books that are active in this story, besides those that are anyway. */
+            books?: components["schemas"]["BookId"][];
+            /** @description A stored group, whose members, order and name it takes. */
+            from_group?: string | null;
+            /** @description The id of its chat; made of its title without it. */
+            id?: string | null;
+            /** @description The first message of a story without a greeting. */
+            opening?: string | null;
+            /** @description Who takes part, and how the story is played. */
+            setup?: components["schemas"]["KeptStory"];
+            /** @description Its title; the names of its characters without it. */
+            title?: string | null;
         };
         /** @description Where the story shall be. */
         NewTip: {
@@ -2182,6 +2746,17 @@ export interface components {
          * @enum {string}
          */
         NoteSeverity: "info" | "warning";
+        /** @description The file of a note. */
+        NoteView: {
+            /** @description The note's id. */
+            id: components["schemas"]["EntryId"];
+            /** @description The file inside its vault. */
+            path: string;
+            /** @description All that the file says. */
+            text: string;
+            /** @description Whether it can be changed here. */
+            writable: boolean;
+        };
         /** @description What is wanted now. */
         NowBody: {
             /** @description The character's name. */
@@ -2232,6 +2807,8 @@ export interface components {
             events: number;
             /** @description Who. */
             owner: components["schemas"]["Owner"];
+            /** @description Whether it waits for a chat that is not stored yet: its memory was imported first. */
+            waiting: boolean;
         };
         /** @description A page of a list. */
         Page_ChangedTurn: {
@@ -2255,9 +2832,42 @@ export interface components {
             total: number;
         };
         /** @description A page of a list. */
+        Page_CharacterBrief: {
+            /** @description The items. */
+            items: {
+                /** @description The beginning of its description, or what its maker says of it. */
+                about: string;
+                book?: components["schemas"]["BookId"] | null;
+                /** @description Who made the card. */
+                creator: string;
+                /** @description How many greetings it has. */
+                greetings: number;
+                /** @description Its id. */
+                id: string;
+                /** @description Its name. */
+                name: string;
+                portrait?: components["schemas"]["FileVersion"] | null;
+                /**
+                 * Format: int64
+                 * @description The revision that last changed it.
+                 */
+                revision: number;
+                /** @description The name it speaks under: its nickname, or its name. */
+                speaks_as: string;
+                /** @description For searching. */
+                tags: string[];
+            }[];
+            /** @description Asks for the next page; none after the last. */
+            next?: string | null;
+            /** @description How many the whole list has. */
+            total: number;
+        };
+        /** @description A page of a list. */
         Page_ChatView: {
             /** @description The items. */
             items: {
+                /** @description Whether it is put away. */
+                archived: boolean;
                 /** @description When it was made, in milliseconds since 1970. */
                 created: components["schemas"]["Timestamp"];
                 /** @description Its id. */
@@ -2267,6 +2877,8 @@ export interface components {
                  * @description Messages on the current path.
                  */
                 messages: number;
+                /** @description Words to find it by. */
+                tags: string[];
                 /** @description The node the story is at; all zeros before the first message. */
                 tip: components["schemas"]["PrefixHash"];
                 /** @description Its name. */
@@ -2445,6 +3057,8 @@ export interface components {
                 events: number;
                 /** @description Who. */
                 owner: components["schemas"]["Owner"];
+                /** @description Whether it waits for a chat that is not stored yet: its memory was imported first. */
+                waiting: boolean;
             }[];
             /** @description Asks for the next page; none after the last. */
             next?: string | null;
@@ -2535,11 +3149,11 @@ export interface components {
                 code: string;
                 /** @description The entry. */
                 entry: components["schemas"]["EntryId"];
+                kept_place?: components["schemas"]["KeptPlace"] | null;
                 /** @description The decision with its parameters. */
                 outcome: components["schemas"]["Outcome"];
                 /** @description The decision in English. */
                 sentence: string;
-                stands?: components["schemas"]["Standing"] | null;
                 /** @description What people call it. */
                 title: string;
                 tokens?: components["schemas"]["Tokens"] | null;
@@ -2572,6 +3186,10 @@ export interface components {
         };
         /** @description A passage of the story. */
         PassageFound: {
+            /** @description All channels that found it, most important first. */
+            channels: components["schemas"]["ChannelScore"][];
+            /** @description The channel that counted most. */
+            found_by: components["schemas"]["RecallChannel"];
             /** @description The message's number on the path, from 1. */
             message: number;
             /** @description The message's node. */
@@ -2581,7 +3199,9 @@ export interface components {
              * @description How well it fits.
              */
             score: number;
-            /** @description What is said. */
+            /** @description The words of the query that it has. */
+            shared: string[];
+            /** @description The part of the message that fits best. */
             text: string;
         };
         /** @description A message of a path. */
@@ -2594,6 +3214,8 @@ export interface components {
             message: components["schemas"]["MessageId"];
             /** @description The speaker's name. */
             name?: string | null;
+            /** @description Whether it is a narrator's line. */
+            narrator: boolean;
             /** @description The node: names the story up to here. */
             node: components["schemas"]["PrefixHash"];
             /** @description Its number on the path, from 1. */
@@ -2627,6 +3249,43 @@ export interface components {
              */
             version: number;
         };
+        /** @description A persona, or changes of one. What is not given stays. */
+        PersonaBody: {
+            /** @description Who that is. */
+            description?: string | null;
+            /** @description The id of a new one; made of its name without it. */
+            id?: string | null;
+            /** @description The name. */
+            name?: string | null;
+            /** @description A line for lists. */
+            title?: string | null;
+            /** @description Whether new stories use it. Only one persona is. */
+            usual?: boolean | null;
+        };
+        /** @description All personas. */
+        PersonasView: {
+            /** @description The personas, by name. */
+            items: components["schemas"]["PersonaView"][];
+        };
+        /** @description A persona. */
+        PersonaView: {
+            /** @description Who that is. */
+            description: string;
+            /** @description Its id. */
+            id: string;
+            /** @description The name: `{{user}}`. Books that are attached to a persona go by it. */
+            name: string;
+            portrait?: components["schemas"]["FileVersion"] | null;
+            /**
+             * Format: int64
+             * @description The revision that last changed it.
+             */
+            revision: number;
+            /** @description A line for lists. */
+            title: string;
+            /** @description Whether new stories use it. */
+            usual: boolean;
+        };
         /** @description Whom a thread follows. */
         PinThreadBody: {
             /** @description The character. */
@@ -2658,6 +3317,49 @@ export interface components {
             position: components["schemas"]["Position"];
             role?: components["schemas"]["Role"] | null;
         };
+        /** @description What is asked for. */
+        PlayBody: {
+            /**
+             * @description The node that this follows; where the story is without it. For another version of a reply
+             *     it is the message before the reply, and for `continue` the message to continue.
+             * @default null
+             */
+            after: string | null;
+            /**
+             * @description What is asked for. The message of `impersonate` is not stored.
+             * @default normal
+             */
+            generation: components["schemas"]["GenerationType"];
+            /**
+             * @description The model and how it writes, for this turn only.
+             * @default {}
+             */
+            model: components["schemas"]["ModelChoice"];
+            /**
+             * Format: int64
+             * @description Another number asks a server that takes seeds for another reply.
+             * @default null
+             */
+            seed: number | null;
+            /**
+             * @description The id of the character who speaks; whose turn it is without it.
+             * @default null
+             */
+            speaker: string | null;
+            /**
+             * @description What the user says first.
+             * @default null
+             */
+            text: string | null;
+        };
+        /** @description Somebody who takes part in a story. */
+        PlayerView: {
+            /** @description The id. */
+            id: string;
+            /** @description The name. */
+            name: string;
+            portrait?: components["schemas"]["FileVersion"] | null;
+        };
         /** @description A place in the prompt, as lore formats name it. */
         Position: "default" | "before_character" | "after_character" | "note_top" | "note_bottom" | "examples_top" | "examples_bottom" | {
             at_depth: components["schemas"]["Position_at_depth"];
@@ -2675,6 +3377,31 @@ export interface components {
         };
         /** @description The exact state of a story: the hash of all message ids up to a point. */
         PrefixHash: string;
+        /** @description A preset, or changes of one. What is not given stays. */
+        PresetBody: {
+            choice?: components["schemas"]["ModelChoice"] | null;
+            /** @description Its name. */
+            name?: string | null;
+        };
+        /** @description All presets. */
+        PresetsView: {
+            /** @description The presets, by name. */
+            items: components["schemas"]["PresetView"][];
+        };
+        /** @description A preset. */
+        PresetView: {
+            /** @description How a model writes with it. If it names a model, it chooses that, too. */
+            choice: components["schemas"]["ModelChoice"];
+            /** @description Its id. */
+            id: string;
+            /** @description Its name. */
+            name: string;
+            /**
+             * Format: int64
+             * @description The revision that last changed it.
+             */
+            revision: number;
+        };
         /** @description What to try out. */
         PreviewBody: {
             /** @description Whose books. */
@@ -2822,6 +3549,30 @@ export interface components {
             /** @description What it is. */
             tier: components["schemas"]["RecordKind"];
         };
+        /** @description The answer to a question. */
+        QuestionAnswer: {
+            /** @description Why there is none; the job tries again later. */
+            failure?: string | null;
+            /** @description Whether the front end gave up for its user. The job tries again as often as needed. */
+            taken_back?: boolean;
+            /** @description The model's reply. */
+            text?: string | null;
+        };
+        /** @description A question of memory; without an `id` there is none now. */
+        QuestionView: {
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            id?: number | null;
+            /**
+             * Format: int32
+             * @description The longest reply, in tokens.
+             */
+            max_tokens?: number | null;
+            /** @description The prompt. */
+            messages: components["schemas"]["AskedMessage"][];
+        };
         /** @description A job that was queued. */
         Queued: {
             /**
@@ -2922,6 +3673,26 @@ export interface components {
              */
             threshold?: number | null;
         };
+        /**
+         * @description What found a message of the story.
+         * @enum {string}
+         */
+        RecallChannel: "words" | "meaning" | "neighbours" | "names" | "answers" | "recency";
+        /** @description An old message that is in the prompt again. */
+        RecalledMessage: {
+            /** @description What found it, most important first. */
+            channels: components["schemas"]["ChannelScore"][];
+            /** @description The message. */
+            message: components["schemas"]["MessageId"];
+            /** @description Its number on the path, from 1. */
+            number: components["schemas"]["MessageCount"];
+            /** @description The words of the turn that it has. */
+            shared: string[];
+            /** @description Who says it. */
+            speaker?: string | null;
+            /** @description The piece of it that is shown. */
+            text: string;
+        };
         /** @description What the recap is made from. */
         RecapBody: {
             /**
@@ -3019,10 +3790,10 @@ export interface components {
             /** @description Which entries. */
             select: components["schemas"]["Selection"];
         };
-        /** @description An entry that was taken out. */
+        /** @description Something that was removed. */
         Removed: {
             /** @description Its id. */
-            id: components["schemas"]["EntryId"];
+            id: string;
         };
         /** @description A book that was taken out. */
         RemovedBook: {
@@ -3051,6 +3822,16 @@ export interface components {
             /** @description The chats; all without it. */
             chats?: components["schemas"]["ChatId"][] | null;
             patch?: components["schemas"]["LorePatch"] | null;
+        };
+        /** @description What a revision changed. */
+        RevisionChanges: {
+            /** @description What differs, document by document. */
+            items: components["schemas"]["DocumentChange"][];
+            /**
+             * Format: int64
+             * @description Its number.
+             */
+            number: number;
         };
         /** @description A change of books, rules or settings. */
         RevisionView: {
@@ -3117,6 +3898,17 @@ export interface components {
              */
             stated: boolean;
         };
+        /** @description Where the next turn goes. */
+        RoutedModel: {
+            /** @description The connection. */
+            connection: string;
+            /** @description Whether it is the storyteller that is built in. */
+            is_storyteller: boolean;
+            /** @description The model; none if nothing names one. */
+            model?: string | null;
+            /** @description Why the connection cannot be used, if it cannot. */
+            problem?: string | null;
+        };
         /** @description Requests for models of this name go there. */
         RouteSetting: {
             /** @description The connection. */
@@ -3177,13 +3969,18 @@ export interface components {
              * @description Its number.
              */
             id: number;
+            patch?: components["schemas"]["LorePatch"] | null;
         };
         /** @description A message of a story. */
         Said: {
             /** @description What is said. */
             content: string;
+            /** @description Whether the model shall not see it. */
+            hidden?: boolean;
             /** @description The speaker's name. */
             name?: string | null;
+            /** @description Whether it is a narrator's line, which nobody speaks. Its role does not count. */
+            narrator?: boolean;
             /** @description Who speaks. */
             role: components["schemas"]["Role"];
         };
@@ -3345,6 +4142,29 @@ export interface components {
             /** @description What works now. An address has no password. */
             value: unknown;
         };
+        /** @description The setup of a story and what follows from it. */
+        SetupView: {
+            /** @description Whether somebody set it. A story of another front end has none. */
+            is_set: boolean;
+            /** @description The id of the character who speaks next. */
+            next?: string | null;
+            persona?: components["schemas"]["PlayerView"] | null;
+            /** @description The characters. */
+            players: components["schemas"]["PlayerView"][];
+            /** @description Where the next turn goes. */
+            routed: components["schemas"]["RoutedModel"];
+            /** @description What was set, or what fits the messages. */
+            setup: components["schemas"]["KeptStory"];
+            /** @description The user's name. */
+            user: string;
+        };
+        /** @description The messages that a front end shows. */
+        ShownPath: {
+            /** @description The messages, oldest first; also hidden ones. */
+            messages: components["schemas"]["Said"][];
+            /** @description The name of the chat, if it has to be made. */
+            title?: string | null;
+        };
         /** @description A chat that could not be run. */
         Skipped: {
             /** @description The chat. */
@@ -3398,16 +4218,6 @@ export interface components {
          * @enum {string}
          */
         SourceKind: "lorebook" | "vault" | "memory" | "note";
-        /** @description The place of a text that is kept for the prompt cache. */
-        Standing: {
-            idle_since?: components["schemas"]["MessageCount"] | null;
-            /** @description The place in this prompt. */
-            place: components["schemas"]["Place"];
-            /** @description The tokens of its text. */
-            tokens: components["schemas"]["Tokens"];
-            /** @description Which part of the prompt that is. */
-            zone: components["schemas"]["Zone"];
-        };
         /** @description A change of what a chat carries on. */
         StateWrote_NotebooksView: {
             /** @description The notebooks of a chat. */
@@ -3447,6 +4257,8 @@ export interface components {
             fix?: string | null;
             /** @description What was found. */
             found: string;
+            /** @description The names of the server's models, at the step that lists them. */
+            models?: string[];
             /** @description How it went. */
             outcome: components["schemas"]["StepOutcome"];
             /** @description The step. */
@@ -3762,13 +4574,15 @@ export interface components {
         } | {
             /** @enum {string} */
             code: "not_selected";
-            /** @description The key that brought it before the model, if one did. */
-            key?: string | null;
+            /** @description Its keys that were found. */
+            keys?: string[];
         } | {
             /** @enum {string} */
             code: "unsure";
             /** @description How sure it was. */
             confidence: string;
+            /** @description Its keys that were found. */
+            keys?: string[];
             /** @description How sure it had to be. */
             needed: string;
         } | {
@@ -3809,6 +4623,26 @@ export interface components {
          * @enum {string}
          */
         StoryEventSubject: "memory" | "scene" | "thread";
+        /** @description A message with the words. */
+        StoryHit: {
+            /** @description The chat. */
+            chat: components["schemas"]["ChatId"];
+            /** @description The words with what is around them. */
+            excerpt: string;
+            /** @description Who speaks. */
+            name?: string | null;
+            /** @description The message's node. */
+            node: components["schemas"]["PrefixHash"];
+            /** @description Its title. */
+            title: string;
+        };
+        /** @description The messages with the words, those of the stories that changed last first. */
+        StoryHits: {
+            /** @description The messages. */
+            items: components["schemas"]["StoryHit"][];
+            /** @description Whether there may be more. */
+            more: boolean;
+        };
         /** @description The settings of one character or one chat. */
         StorySettings: {
             /**
@@ -3818,6 +4652,16 @@ export interface components {
             revision: number;
             /** @description Every setting that can be set there, with the value that counts there. */
             rows: components["schemas"]["SettingRow"][];
+        };
+        /** @description What to try out. */
+        TemplateBody: {
+            /** @description The blocks of the prompt; those that work now without it. */
+            template?: string[] | null;
+        };
+        /** @description A prompt as a template builds it. */
+        TemplatePreview: {
+            /** @description The prompt, measured. What was woven into the turn is in its place. */
+            prompt: components["schemas"]["PromptMap"];
         };
         /** @description Who owns the data: the leading key of every stored row. */
         TenantId: string;
@@ -4257,6 +5101,11 @@ export interface components {
          * @description A turn's number within its chat, in order of commit.
          */
         TurnId: number;
+        /**
+         * @description Who of a group speaks next.
+         * @enum {string}
+         */
+        TurnOrder: "natural" | "list" | "manual";
         /** @description What two turns did differently. */
         TurnsDiff: {
             /** @description The turn that is compared. */
@@ -4315,6 +5164,8 @@ export interface components {
             differences: string[];
             /** @description What the decision was based on. */
             facts: components["schemas"]["TurnFacts"];
+            /** @description Old messages that memory put back into the prompt, and what found each. */
+            recalled: components["schemas"]["RecalledMessage"][];
             /** @description The reply, once it is there. */
             reply?: string | null;
             /**
@@ -4356,6 +5207,13 @@ export interface components {
         Undone: {
             /** @description Does it again, as `POST /undo` takes it. */
             undo: string;
+        };
+        /** @description A setting of another program that means nothing here. */
+        UnmappedSetting: {
+            /** @description Its name there. */
+            name: string;
+            /** @description The program. */
+            program: string;
         };
         /** @description What became of a file. */
         Uploaded: {
@@ -4439,11 +5297,11 @@ export interface components {
             book: components["schemas"]["BookId"];
             /** @description The entry. */
             entry: components["schemas"]["EntryId"];
+            kept_place?: components["schemas"]["KeptPlace"] | null;
             /** @description The decision. */
             outcome: components["schemas"]["Outcome"];
             /** @description Whether its book takes part only because nobody is known to speak. */
             speaker_unknown?: boolean;
-            stands?: components["schemas"]["Standing"] | null;
             /** @description What people call it. */
             title: string;
         };
@@ -4462,11 +5320,11 @@ export interface components {
             code: string;
             /** @description The entry. */
             entry: components["schemas"]["EntryId"];
+            kept_place?: components["schemas"]["KeptPlace"] | null;
             /** @description The decision with its parameters. */
             outcome: components["schemas"]["Outcome"];
             /** @description The decision in English. */
             sentence: string;
-            stands?: components["schemas"]["Standing"] | null;
             /** @description What people call it. */
             title: string;
             tokens?: components["schemas"]["Tokens"] | null;
@@ -4526,6 +5384,11 @@ export interface components {
             vault: string;
         } | {
             /** @enum {string} */
+            code: "without_lore";
+            /** @description Why. */
+            reason: string;
+        } | {
+            /** @enum {string} */
             code: "nobody_speaks";
             /** @description Where the text comes from. */
             source: components["schemas"]["Provenance"];
@@ -4548,8 +5411,16 @@ export interface components {
         };
         /** @description A turn to be woven. */
         WeaveBody: {
+            card?: components["schemas"]["CardTexts"] | null;
             /** @description The character who speaks next. */
             character?: string | null;
+            /**
+             * @description The name that character filters compare with: SillyTavern's avatar file without its
+             *     extension. The character's name without it.
+             */
+            character_file?: string | null;
+            /** @description The character's tags, for filters by tag. */
+            character_tags?: string[] | null;
             /** @description The chat; made if it is not there and `dry_run` is false. */
             chat: string;
             /**
@@ -4572,6 +5443,11 @@ export interface components {
             messages?: components["schemas"]["Said"][];
             /** @description The model it is for: chooses connection and tokenizer. */
             model?: string | null;
+            /**
+             * @description The front end puts the texts into its prompt and sends that next: the proxy does not weave
+             *     it again, and regex scripts are the front end's. A turn that is stored counts as such.
+             */
+            placed?: boolean;
             /** @description The prompt to sew the lore into; without it the story's own messages. */
             prompt?: components["schemas"]["Said"][] | null;
             /**
@@ -4579,7 +5455,7 @@ export interface components {
              * @description The seed of all rolls.
              */
             seed?: number | null;
-            /** @description The node that the turn follows; the chat's tip by default. */
+            /** @description The node that the turn follows; the chat's tip by default, and all zeros for the beginning. */
             tip?: string | null;
             /** @description The user's name. */
             user?: string | null;
@@ -4602,6 +5478,12 @@ export interface components {
             budgets: components["schemas"]["BudgetUse"][];
             /** @description The chat. */
             chat: components["schemas"]["ChatId"];
+            /**
+             * Format: int64
+             * @description The number of the request that the front end sends next, for `GET /generations/{id}`;
+             *     none for a dry run.
+             */
+            generation?: number | null;
             /** @description The story's node that was woven for. */
             node: components["schemas"]["PrefixHash"];
             /** @description The prompt with the texts sewn in. */
@@ -4616,6 +5498,11 @@ export interface components {
             undo?: string | null;
             /** @description Things a person should know. */
             warnings: components["schemas"]["Warning"][];
+        };
+        /** @description Entries in their wrappers. */
+        WrappedEntries: {
+            /** @description The texts, in the order they came. */
+            texts: string[];
         };
         /** @description A line of the list of writes. */
         WriteSummary: {
@@ -4714,9 +5601,39 @@ export interface components {
             undo?: string | null;
         };
         /** @description What a write gives back. */
+        Wrote_CharacterView: {
+            /** @description A character. */
+            item: {
+                book?: components["schemas"]["BookId"] | null;
+                /** @description The card, with all fields. */
+                card: components["schemas"]["Card"];
+                /** @description The format of the file it came from; none if it was made here. */
+                format?: string | null;
+                /** @description Its id. */
+                id: string;
+                portrait?: components["schemas"]["FileVersion"] | null;
+                /**
+                 * Format: int64
+                 * @description The revision that last changed it.
+                 */
+                revision: number;
+                /** @description The name it speaks under: its nickname, or its name. */
+                speaks_as: string;
+            };
+            /**
+             * Format: int64
+             * @description The revision of the documents after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
         Wrote_ChatView: {
             /** @description A chat. */
             item: {
+                /** @description Whether it is put away. */
+                archived: boolean;
                 /** @description When it was made, in milliseconds since 1970. */
                 created: components["schemas"]["Timestamp"];
                 /** @description Its id. */
@@ -4726,6 +5643,8 @@ export interface components {
                  * @description Messages on the current path.
                  */
                 messages: number;
+                /** @description Words to find it by. */
+                tags: string[];
                 /** @description The node the story is at; all zeros before the first message. */
                 tip: components["schemas"]["PrefixHash"];
                 /** @description Its name. */
@@ -4801,11 +5720,128 @@ export interface components {
             undo?: string | null;
         };
         /** @description What a write gives back. */
-        Wrote_Removed: {
-            /** @description An entry that was taken out. */
+        Wrote_GroupView: {
+            /** @description A group. */
             item: {
                 /** @description Its id. */
+                id: string;
+                /** @description The ids of its characters. */
+                members: string[];
+                /** @description Members who do not speak unless they are chosen. */
+                muted: string[];
+                /** @description The name. Books that are attached to a group go by it. */
+                name: string;
+                /** @description Who speaks next. */
+                order: components["schemas"]["TurnOrder"];
+                /**
+                 * Format: int64
+                 * @description The revision that last changed it.
+                 */
+                revision: number;
+            };
+            /**
+             * Format: int64
+             * @description The revision of the documents after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
+        Wrote_NoteView: {
+            /** @description The file of a note. */
+            item: {
+                /** @description The note's id. */
                 id: components["schemas"]["EntryId"];
+                /** @description The file inside its vault. */
+                path: string;
+                /** @description All that the file says. */
+                text: string;
+                /** @description Whether it can be changed here. */
+                writable: boolean;
+            };
+            /**
+             * Format: int64
+             * @description The revision of the documents after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
+        Wrote_PersonasView: {
+            /** @description All personas. */
+            item: {
+                /** @description The personas, by name. */
+                items: components["schemas"]["PersonaView"][];
+            };
+            /**
+             * Format: int64
+             * @description The revision of the documents after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
+        Wrote_PersonaView: {
+            /** @description A persona. */
+            item: {
+                /** @description Who that is. */
+                description: string;
+                /** @description Its id. */
+                id: string;
+                /** @description The name: `{{user}}`. Books that are attached to a persona go by it. */
+                name: string;
+                portrait?: components["schemas"]["FileVersion"] | null;
+                /**
+                 * Format: int64
+                 * @description The revision that last changed it.
+                 */
+                revision: number;
+                /** @description A line for lists. */
+                title: string;
+                /** @description Whether new stories use it. */
+                usual: boolean;
+            };
+            /**
+             * Format: int64
+             * @description The revision of the documents after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
+        Wrote_PresetView: {
+            /** @description A preset. */
+            item: {
+                /** @description How a model writes with it. If it names a model, it chooses that, too. */
+                choice: components["schemas"]["ModelChoice"];
+                /** @description Its id. */
+                id: string;
+                /** @description Its name. */
+                name: string;
+                /**
+                 * Format: int64
+                 * @description The revision that last changed it.
+                 */
+                revision: number;
+            };
+            /**
+             * Format: int64
+             * @description The revision of the documents after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
+        Wrote_Removed: {
+            /** @description Something that was removed. */
+            item: {
+                /** @description Its id. */
+                id: string;
             };
             /**
              * Format: int64
@@ -4842,6 +5878,32 @@ export interface components {
                 problems: string[];
                 /** @description What was set here; where it says nothing, the configuration does. */
                 set: components["schemas"]["Routing"];
+            };
+            /**
+             * Format: int64
+             * @description The revision of the documents after it.
+             */
+            revision: number;
+            /** @description Takes the write back, as `POST /undo` takes it; none if nothing changed. */
+            undo?: string | null;
+        };
+        /** @description What a write gives back. */
+        Wrote_SetupView: {
+            /** @description The setup of a story and what follows from it. */
+            item: {
+                /** @description Whether somebody set it. A story of another front end has none. */
+                is_set: boolean;
+                /** @description The id of the character who speaks next. */
+                next?: string | null;
+                persona?: components["schemas"]["PlayerView"] | null;
+                /** @description The characters. */
+                players: components["schemas"]["PlayerView"][];
+                /** @description Where the next turn goes. */
+                routed: components["schemas"]["RoutedModel"];
+                /** @description What was set, or what fits the messages. */
+                setup: components["schemas"]["KeptStory"];
+                /** @description The user's name. */
+                user: string;
             };
             /**
              * Format: int64

@@ -20,8 +20,6 @@ class Commands {
   private sets = $state.raw<{ id: number; commands: () => Command[] }[]>([]);
   private next = 1;
   private before: { key: string; at: number } | null = null;
-  /** While a dialog is open only it listens. */
-  isPaused = $state(false);
 
   get all(): Command[] {
     const seen = new Set<string>();
@@ -44,10 +42,12 @@ class Commands {
   }
 
   press(event: KeyboardEvent): void {
-    if (event.defaultPrevented || this.isPaused || event.altKey || event.isComposing) return;
+    if (event.defaultPrevented || event.altKey || event.isComposing || isInDialog()) return;
     const typing = isTyping(event.target);
     const ctrl = event.ctrlKey || event.metaKey;
     if (!ctrl && (typing || !prefs.keys)) return;
+    // What has the focus is pressed by these keys.
+    if (!ctrl && (event.key === 'Enter' || event.key === ' ') && isPressed(event.target)) return;
     // Text fields have their own undo.
     if (ctrl && typing && event.key.toLowerCase() === 'z') return;
     const key = ctrl ? `Ctrl+${event.key.toLowerCase()}` : event.key;
@@ -67,10 +67,16 @@ class Commands {
   }
 }
 
+/** While a dialog is open, only it listens. The document knows before any component does. */
+const isInDialog = () => document.querySelector('dialog:modal') !== null;
+
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.isContentEditable || target.matches('textarea, select')) return true;
   return target.matches('input:not([type=checkbox]):not([type=radio]):not([type=range])');
 }
+
+const isPressed = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && target.matches('button, a[href], summary, [role=menuitem]');
 
 export const commands = new Commands();

@@ -2,9 +2,14 @@
 import type { Finding, Hazard } from '../api/types';
 import { has, t } from './i18n.svelte';
 
+/** What is found, without what it was found in. */
+export function findingTitle({ code }: Finding): string {
+  const key = `lint.code.${code}`;
+  return has(key) ? t(key) : code.replaceAll('_', ' ');
+}
+
 export function findingWords(finding: Finding): string {
-  const key = `lint.code.${finding.code}`;
-  const words = has(key) ? t(key) : finding.code.replaceAll('_', ' ');
+  const words = findingTitle(finding);
   const more = findingParameters(finding);
   return more ? `${words} (${more})` : words;
 }

@@ -1,10 +1,31 @@
-// The key of a server that asks for one. It lives in this tab's memory only: no storage and no
-// address ever holds it, and a tab that is opened later asks the others.
+// The key of a server that asks for one. It lives in this tab's memory, and no address ever holds
+// it; a tab that is opened later asks the others. Whoever wants it to outlive a reload says so:
+// then this tab's session has it, which ends with the tab.
 
 type Asked = { kind: 'ask' } | { kind: 'key'; key: string };
 
 /** Whether the server wants no key, a key, or another key than the one it got. */
 export type Want = 'nothing' | 'key' | 'another';
+
+const KEPT = 'loreloom.key';
+
+/** The session's storage; a browser may refuse it. */
+function kept(): string | null {
+  try {
+    return window.sessionStorage.getItem(KEPT);
+  } catch {
+    return null;
+  }
+}
+
+function keep(key: string | null): void {
+  try {
+    if (key === null) window.sessionStorage.removeItem(KEPT);
+    else window.sessionStorage.setItem(KEPT, key);
+  } catch {
+    // Without a storage the key is asked for again after a reload.
+  }
+}
 
 class Key {
   private value: string | null = null;
@@ -12,8 +33,9 @@ class Key {
   private channel: BroadcastChannel | null = null;
   private readonly watchers = new Set<(want: Want) => void>();
 
-  /** Listens to the other tabs. */
+  /** Takes up what the session has, and listens to the other tabs. */
   start(): void {
+    this.value = kept();
     this.channel = new BroadcastChannel('loreloom-key');
     this.channel.addEventListener('message', (event: MessageEvent<Asked>) => {
       if (event.data.kind === 'key' && this.value === null) this.take(event.data.key);
@@ -36,14 +58,19 @@ class Key {
 
   /** A call was refused: the page asks for a key. */
   refused(code: string): void {
-    if (code === 'key_unknown') this.value = null;
+    if (code === 'key_unknown') {
+      this.value = null;
+      keep(null);
+    }
     if (this.value !== null) return;
     if (!this.isWanted) this.channel?.postMessage({ kind: 'ask' });
     this.tell(code === 'key_unknown' ? 'another' : this.want === 'another' ? 'another' : 'key');
   }
 
-  give(key: string): void {
+  /** `remember` keeps it until the tab is closed. */
+  give(key: string, remember = false): void {
     this.take(key);
+    keep(remember ? key : null);
     this.channel?.postMessage({ kind: 'key', key });
   }
 

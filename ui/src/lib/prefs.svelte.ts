@@ -36,6 +36,8 @@ class Prefs {
     read('language', ['en', 'de'], navigator.language.startsWith('de') ? 'de' : 'en'),
   );
   keys = $state(read('keys', ['on', 'off'], 'on') === 'on');
+  /** Whether Enter sends a message; with Shift it begins a line. */
+  enter = $state(read('enter', ['on', 'off'], 'on') === 'on');
   /** What a million tokens of prompt cost, and of those that the provider has in its cache. */
   price = $state(text('price'));
   cachedPrice = $state(text('cachedPrice'));
@@ -76,6 +78,11 @@ class Prefs {
 
   setSeen(chat: string, messages: number): void {
     keep(`seen.${chat}`, `${Date.now()} ${messages}`);
+  }
+
+  setEnter(on: boolean): void {
+    this.enter = on;
+    keep('enter', on ? 'on' : 'off');
   }
 
   setKeys(on: boolean): void {

@@ -105,6 +105,9 @@ function relation(value: unknown): string | null {
   return words.join(', ');
 }
 
+/** Whether a person noted it: its messages say since when it holds, not which words it is from. */
+export const isByHand = (record: Memory): boolean => record.id.startsWith('h');
+
 export const receipts = (record: Memory): string[] => {
   const found = (record.fields as Fields).receipts;
   return Array.isArray(found) ? found.filter((one): one is string => typeof one === 'string') : [];

@@ -81,6 +81,8 @@ export const to = {
   turn: (chat: string, turn: number, view = 'prompt') => `/c/${seg(chat)}/t/${turn}/${view}`,
   why: (chat: string, turn: number, entry: string) => `/c/${seg(chat)}/t/${turn}/why/${seg(entry)}`,
   memory: (chat: string, tier = '') => `/c/${seg(chat)}/memory${tier ? `/${tier}` : ''}`,
+  character: (id: string) => `/characters/${seg(id)}`,
+  newStory: (character = '') => `/new${search({ with: character })}`,
   graph: (focus = '', chat = '') => `/graph${search({ focus, chat })}`,
   replay: (run?: number) => (run === undefined ? '/replay' : `/replay/${run}`),
   settings: (page = '') => `/settings${page ? `/${page}` : ''}`,

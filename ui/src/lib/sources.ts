@@ -1,6 +1,7 @@
 // Where a text of the prompt comes from: each source has a colour and a two-letter code that
 // it keeps on every screen.
 import type { Provenance, Thread } from '../api/types';
+import { has, t } from './i18n.svelte';
 
 export type Source = 'card' | 'book' | 'vault' | 'fact' | 'sum' | 'arc' | 'state' | 'hist';
 
@@ -37,6 +38,12 @@ const NAMED: Record<string, string> = {
   shortterm: 'summary',
   stateledger: 'ledger',
 };
+/** What a pool of a turn's budgets is called. */
+export const poolName = (pool: string): string => {
+  const key = `pool.${pool}`;
+  return t(has(key) ? key : 'story.budget');
+};
+
 export const slotName = (slot: string): string => NAMED[slot] ?? slot;
 
 /** The source of a memory's slot; an unknown slot counts as facts. */

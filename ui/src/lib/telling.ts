@@ -46,18 +46,18 @@ export async function changed(chat: string, turn: number, text: string): Promise
   return messages.map((message, index) => (index === at ? { ...message, content: text } : message));
 }
 
-async function model(): Promise<string> {
-  const response = await fetch('/v1/models', { headers: key.headers });
-  if (!response.ok) return 'default';
-  const models = (await response.json()) as { data?: { id?: string }[] };
-  return models.data?.[0]?.id ?? 'default';
+export interface Request {
+  chat: string;
+  messages: Said[];
+  /** The model that the story is routed to. */
+  model: string | null;
 }
 
 /** Sends messages to the model and calls `heard` with the reply so far. */
 export async function tell(
-  chat: string,
-  messages: Said[],
+  { chat, messages, model }: Request,
   heard: (text: string) => void,
+  signal: AbortSignal,
 ): Promise<void> {
   const response = await fetch('/v1/chat/completions', {
     method: 'POST',
@@ -66,14 +66,40 @@ export async function tell(
       'content-type': 'application/json',
       'x-loreloom-chat': encodeURIComponent(chat) === chat ? chat : '',
     },
-    body: JSON.stringify({ model: await model(), messages, stream: true }),
+    body: JSON.stringify({ model: model ?? 'default', messages, stream: true }),
+    signal,
   });
-  if (!response.ok || !response.body) {
-    throw new ApiError(response.status, 'failed', (await response.text()) || response.statusText);
+  if (!response.ok || !response.body) throw await failure(response);
+  await stream(response.body, heard);
+}
+
+interface Refusal {
+  detail?: string;
+  code?: string;
+  error?: { message?: string } | string;
+}
+
+/** Why a server refused: its own words, whatever form they have. */
+export async function failure(response: Response): Promise<ApiError> {
+  const text = await response.text();
+  try {
+    const body = JSON.parse(text) as Refusal;
+    const error = typeof body.error === 'string' ? body.error : body.error?.message;
+    const said = body.detail ?? error ?? response.statusText;
+    return new ApiError(response.status, body.code ?? 'failed', said);
+  } catch {
+    return new ApiError(response.status, 'failed', text || response.statusText);
   }
+}
+
+/** Reads a streamed reply and calls `heard` with what has come so far. */
+export async function stream(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  heard: (text: string) => void,
+): Promise<void> {
   let text = '';
   let rest = '';
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;

@@ -25,5 +25,33 @@ export async function testOf({ chat, change }: ChangedTurn, name: string): Promi
   });
 }
 
-/** The file that is being written, kept while the page is open. */
-export const draft = $state({ yaml: '' });
+const NAME = 'loreloom.tests';
+
+/** The file that is being written. This browser keeps it until it is emptied. */
+class TestFile {
+  private text = $state(kept());
+
+  get yaml(): string {
+    return this.text;
+  }
+
+  set yaml(text: string) {
+    this.text = text;
+    try {
+      if (text) window.localStorage.setItem(NAME, text);
+      else window.localStorage.removeItem(NAME);
+    } catch {
+      // A browser that keeps nothing still lets people write.
+    }
+  }
+}
+
+function kept(): string {
+  try {
+    return window.localStorage.getItem(NAME) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+export const draft = new TestFile();

@@ -36,8 +36,12 @@ test('a blocked entry tells the rule with its numbers', () => {
     [{ code: 'chance', probability: 40, roll: 77 }, 'chance 40 %, rolled 77'],
     [{ code: 'chance', probability: 0, roll: 0 }, 'its chance is 0, so it never comes in'],
     [
-      { code: 'not_selected', key: 'bell' },
-      '“bell” was found, but the selecting model did not choose it',
+      { code: 'not_selected', keys: ['bell', 'gong'] },
+      'found by “bell” and “gong”, but the selecting model did not choose it',
+    ],
+    [
+      { code: 'unsure', keys: ['bell'], confidence: 'low', needed: 'high' },
+      'found by “bell”, but the selecting model was only low sure of it, needed high',
     ],
     [
       { code: 'out_of_reach', key: 'fog', distance: 1, depth: 2 },
@@ -71,8 +75,8 @@ test('a place is named, also in the other language', () => {
 
 test('a text that the prompt cache holds elsewhere says both places', () => {
   const outcome = activated({ reason: { code: 'constant' } }, 'after_character');
-  const stands = { place: 'before_character' } as never;
-  expect(verdictWords({ outcome, stands }, titles)).toBe(
+  const kept_place = { place: 'before_character' } as never;
+  expect(verdictWords({ outcome, kept_place }, titles)).toBe(
     'always on; before the character, for the prompt cache, instead of after the character',
   );
   expect(verdictWords({ outcome }, titles)).toBe('always on');

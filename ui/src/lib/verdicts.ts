@@ -1,5 +1,5 @@
 // Verdicts in words, from the codes and parameters of the server.
-import type { FixChange, Outcome, Place, Reason, Standing, Stop, TextSource } from '../api/types';
+import type { FixChange, Outcome, Place, Reason, KeptPlace, Stop, TextSource } from '../api/types';
 import { list, t } from './i18n.svelte';
 
 export type Titles = (entry: string) => string;
@@ -83,13 +83,19 @@ export function stopWords(stop: Stop, titles: Titles): string {
     case 'search_limit':
       return t('stop.search_limit', { score: round(stop.score), most: stop.most });
     case 'not_selected':
-      return stop.key == null
-        ? t('stop.not_selected')
-        : t('stop.not_selected.key', { key: stop.key });
+      return stop.keys?.length
+        ? t('stop.not_selected.keys', { keys: quoted(stop.keys) })
+        : t('stop.not_selected');
     case 'no_marker':
       return t('stop.no_marker', { name: stop.name });
     case 'unsure':
-      return t('stop.unsure', { confidence: stop.confidence, needed: stop.needed });
+      return stop.keys?.length
+        ? t('stop.unsure.keys', {
+            keys: quoted(stop.keys),
+            confidence: stop.confidence,
+            needed: stop.needed,
+          })
+        : t('stop.unsure', { confidence: stop.confidence, needed: stop.needed });
     case 'key_too_slow':
       return t(`stop.key_too_slow.${stop.cost}`, { key: stop.key });
     case 'not_near':
@@ -158,26 +164,26 @@ export function stopWords(stop: Stop, titles: Titles): string {
 
 interface Decided {
   outcome: Outcome;
-  stands?: Standing | null;
+  kept_place?: KeptPlace | null;
   speaker_unknown?: boolean;
 }
 
 /** Where the prompt cache keeps a text. */
-export function standsWords({ outcome }: Decided, stands: Standing): string {
-  const place = placeWords(stands.place);
+export function keptWords({ outcome }: Decided, kept: KeptPlace): string {
+  const place = placeWords(kept.place);
   if (outcome.verdict === 'activated')
-    return t('stands.moved', { place, own: placeWords(outcome.place) });
-  return stands.idle_since == null
-    ? t('stands.still', { place })
-    : t('stands.since', { place, since: stands.idle_since });
+    return t('kept.moved', { place, own: placeWords(outcome.place) });
+  return kept.idle_since == null
+    ? t('kept.still', { place })
+    : t('kept.since', { place, since: kept.idle_since });
 }
 
 export function verdictWords(decided: Decided, titles: Titles): string {
-  const { outcome, stands } = decided;
+  const { outcome, kept_place: kept } = decided;
   const own =
     outcome.verdict === 'activated' ? reasonWords(outcome, titles) : stopWords(outcome, titles);
   const words = decided.speaker_unknown ? `${own}; ${t('why.speakerUnknown')}` : own;
-  return stands ? `${words}; ${standsWords(decided, stands)}` : words;
+  return kept ? `${words}; ${keptWords(decided, kept)}` : words;
 }
 
 export function placeWords(place: Place | null | undefined): string {
@@ -192,6 +198,10 @@ export function fixWords(change: FixChange): string {
   switch (change.change) {
     case 'scan_depth':
       return t('fix.scan_depth', { messages: change.messages });
+    case 'add_key':
+      return t('fix.add_key', { key: change.key });
+    case 'order':
+      return t('fix.order', { order: change.order });
     case 'say':
       return t('fix.say', { words: quoted(change.words) });
     case 'wait':

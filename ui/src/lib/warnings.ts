@@ -20,6 +20,8 @@ export function warningWords(warning: Warning, titleOf: (entry: string) => strin
       });
     case 'already_there':
       return t('warning.already_there', { what: sourceName(warning.source, titleOf) });
+    case 'without_lore':
+      return t('warning.without_lore', { reason: warning.reason });
     case 'nobody_speaks':
       return t('warning.nobody_speaks', { what: sourceName(warning.source, titleOf) });
     case 'old_notes':

@@ -19,6 +19,8 @@ export interface LinkGroup {
 
 const SCREENS = [
   'lore',
+  'characters',
+  'new',
   'history',
   'settings',
   'stories',
@@ -29,11 +31,13 @@ const SCREENS = [
   'welcome',
 ] as const;
 
+/** Screens below the address of the lore. */
+const LORE_PARTS = ['findings', 'coverage', 'attachments', 'overlaps'] as const;
+
 export type ScreenName =
   | (typeof SCREENS)[number]
+  | (typeof LORE_PARTS)[number]
   | 'home'
-  | 'findings'
-  | 'coverage'
   | 'story'
   | 'inspector'
   | 'memory'
@@ -43,14 +47,15 @@ export type ScreenName =
 export function screenOf(route: Route): ScreenName {
   const [first, second, third] = route.parts;
   if (first === undefined) return 'home';
-  if (first === 'lore' && (second === 'findings' || second === 'coverage')) return second;
+  const part = LORE_PARTS.find((one) => one === second);
+  if (first === 'lore' && part) return part;
   if (first === 'c') return third === 't' ? 'inspector' : third === 'memory' ? 'memory' : 'story';
   return SCREENS.find((one) => one === first) ?? 'none';
 }
 
 /** The link that a screen belongs to. */
 export const linkOf = (screen: ScreenName): string =>
-  screen === 'findings' || screen === 'coverage' ? 'lore' : screen;
+  LORE_PARTS.some((one) => one === screen) ? 'lore' : screen;
 
 /** The links of the rail; `chat` is the story that was open last. */
 export function railLinks(chat: string | null, hasMemory: boolean): LinkGroup[] {
@@ -71,11 +76,13 @@ export function railLinks(chat: string | null, hasMemory: boolean): LinkGroup[] 
         link('story', 'story', t('nav.story'), 's', inStory(to.story)),
         link('inspector', 'inspect', t('nav.inspector'), 'i', turn),
         ...(hasMemory ? [link('memory', 'memory', t('nav.memory'), 'm', memory)] : []),
+        link('new', 'plus', t('nav.new'), 'n', '/new'),
       ],
     },
     {
       group: t('nav.group.world'),
       items: [
+        link('characters', 'people', t('nav.characters'), 'p', '/characters'),
         link('lore', 'lore', t('nav.lore'), 'l', '/lore'),
         link('graph', 'graph', t('nav.graph'), 'g', '/graph'),
         link('replay', 'replay', t('nav.replay'), 'r', '/replay'),
@@ -112,16 +119,20 @@ const memoryPlaces = (chat: string): Place[] =>
 
 /** Pages that the rail has no room for. */
 export function otherPlaces(chat: string | null, hasMemory: boolean): Place[] {
-  const settings = (['weaving', 'slots', 'models', 'server', 'all'] as const).map((page) => ({
-    icon: 'gear',
-    title: `${t('nav.settings')}: ${t(`settings.page.${page}`)}`,
-    href: to.settings(page),
-  }));
+  const settings = (['weaving', 'prompt', 'slots', 'models', 'server', 'all'] as const).map(
+    (page) => ({
+      icon: 'gear',
+      title: `${t('nav.settings')}: ${t(`settings.page.${page}`)}`,
+      href: to.settings(page),
+    }),
+  );
   return [
     ...(chat ? [{ icon: 'branch', title: t('palette.branches'), href: to.tree(chat) }] : []),
     ...(chat ? inspectorPlaces(chat) : []),
     ...(chat && hasMemory ? memoryPlaces(chat) : []),
     { icon: 'lore', title: t('cover.title'), href: '/lore/coverage' },
+    { icon: 'lore', title: t('attach.title'), href: '/lore/attachments' },
+    { icon: 'lore', title: t('overlap.title'), href: '/lore/overlaps' },
     { icon: 'lore', title: t('lint.title'), href: '/lore/findings' },
     ...settings,
     { icon: 'gear', title: t('welcome.title'), href: '/welcome' },

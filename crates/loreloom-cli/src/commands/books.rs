@@ -193,7 +193,13 @@ impl NewBooks {
         for path in paths {
             let stem = files::stem(path);
             let id = id.unwrap_or(&stem);
-            let imported = read_book(path, id, &stem)?;
+            let imported = read_book(path, id, &stem);
+            let imported = match paths.len() {
+                1 => imported?,
+                count => {
+                    imported.with_context(|| format!("none of the {count} files is stored"))?
+                }
+            };
             let card = imported.card.as_ref().map(|card| card.spoken_name().to_owned());
             let book = Arc::new(imported.book);
             let twice =

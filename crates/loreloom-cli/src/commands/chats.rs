@@ -1,17 +1,21 @@
-//! The list of chats.
+//! The list of chats, and a chat as a file.
 
-use std::io::Write;
+use std::{io::Write, path::PathBuf};
 
-use clap::Args;
-use loreloom_core::ids::TenantId;
-use loreloom_server::AllChatMetadata;
+use clap::{Args, Subcommand, ValueEnum};
+use loreloom_core::ids::{ChatId, TenantId};
+use loreloom_formats::chat::{export_markdown, export_sillytavern};
+use loreloom_server::{AllChatMetadata, exported_archive, exported_chat};
 
 use super::serve::runtime;
-use crate::{dates, store::StoreArguments, stored::excerpt};
+use crate::{dates, files, store::StoreArguments, stored::excerpt};
 
 /// List the stored chats, last changed first.
 #[derive(Debug, Args)]
 pub(crate) struct Chats {
+    #[command(subcommand)]
+    what: Option<ChatsCommand>,
+
     #[command(flatten)]
     store: StoreArguments,
 
@@ -24,8 +28,66 @@ pub(crate) struct Chats {
     json: bool,
 }
 
+#[derive(Debug, Subcommand)]
+enum ChatsCommand {
+    /// Write a chat as a file
+    Export {
+        /// The chat's id
+        chat: String,
+        /// The file; printed without one
+        file: Option<PathBuf>,
+        /// The form of the file
+        #[arg(long, value_enum, default_value_t)]
+        format: ChatFileForm,
+        /// Write over a file that is there
+        #[arg(long)]
+        force: bool,
+    },
+}
+
+/// The form of a chat's file.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum ChatFileForm {
+    /// The current path with the versions of its messages, as `SillyTavern` reads it (.jsonl)
+    #[default]
+    Sillytavern,
+    /// The current path as Markdown
+    Markdown,
+    /// One JSON document with every branch, turn, report and prompt
+    Loreloom,
+}
+
 impl Chats {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        if let Some(ChatsCommand::Export { chat, file, format, force }) = &self.what {
+            let text = self.written(&ChatId::from(chat.as_str()), *format)?;
+            return match file {
+                Some(file) if *force => files::write(file, text.as_bytes()),
+                Some(file) => files::write_new(file, text.as_bytes()),
+                None => Ok(out.write_all(text.as_bytes())?),
+            };
+        }
+        self.list(out)
+    }
+
+    /// A chat as the text of a file.
+    fn written(&self, chat: &ChatId, form: ChatFileForm) -> anyhow::Result<String> {
+        runtime()?.block_on(async {
+            let (store, tenant) = (self.store.open().await?, TenantId::local());
+            if let ChatFileForm::Loreloom = form {
+                let archive = exported_archive(store.as_ref(), &tenant, chat).await?;
+                return Ok(serde_json::to_string_pretty(&archive)? + "\n");
+            }
+            let (title, file) = exported_chat(store.as_ref(), &tenant, chat).await?;
+            let title = if title.is_empty() { chat.as_str() } else { &title };
+            Ok(match form {
+                ChatFileForm::Markdown => export_markdown(&file, title),
+                ChatFileForm::Sillytavern | ChatFileForm::Loreloom => export_sillytavern(&file),
+            })
+        })
+    }
+
+    fn list(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let chats = runtime()?.block_on(async {
             let (store, tenant) = (self.store.open().await?, TenantId::local());
             let mut chats = store.chats(&tenant).await?;

@@ -226,6 +226,7 @@ fn parts(file: &Path) -> anyhow::Result<String> {
     let features = table.get_mut("features").and_then(toml::Value::as_table_mut);
     if let Some(features) = features {
         features.remove("embedder_timeout_ms");
+        features.remove("embedding_table");
     }
     table.retain(|key, value| {
         let is_empty = value.as_table().is_some_and(toml::Table::is_empty);

@@ -1,20 +1,18 @@
 //! One file into another format: what `convert` and `export` share.
 
-use std::{collections::HashMap, io::Write, path::Path};
+use std::{io::Write, path::Path};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use loreloom_core::{
-    book::{Book, Container},
-    ids::EntryId,
-};
+use loreloom_core::book::Container;
 use loreloom_formats::{
-    Decorators, ExportOptions, Format, Imported, Loss, RoundTripProof, card_losses, export,
-    own_words, prove,
+    Card, CharacterSource, Decorators, ExportOptions, Format, ImportOptions, Imported, Loss,
+    RoundTripProof, card_losses, export, export_character, import_character, prove,
     vault::{WrittenNote, file_name, notes_of},
 };
 use serde::Serialize;
 
+use super::loss_report::{in_words, print_losses, print_proof};
 use crate::{
     files, limits::limits, lore::ReadingArguments, notes_folder::NotesFolder, plural::counted,
 };
@@ -213,43 +211,6 @@ fn proof(imported: &Imported, target: Target, made: &Made) -> Option<RoundTripPr
     }
 }
 
-/// How many lost fields are listed.
-const SHOWN: usize = 20;
-
-/// Says what the way back shows, and that nothing is lost if it shows that.
-pub(super) fn print_proof(
-    out: &mut dyn Write,
-    no_losses: bool,
-    proof: Option<&RoundTripProof>,
-) -> anyhow::Result<()> {
-    let Some(proof) = proof else {
-        if no_losses {
-            writeln!(out, "  no field without a place")?;
-        }
-        return Ok(());
-    };
-    if no_losses && proof.is_clean() {
-        writeln!(out, "  nothing is lost")?;
-    }
-    if let Some(why) = &proof.untried {
-        writeln!(out, "  the way back could not be tried: {why}")?;
-    }
-    if !proof.lost.is_empty() {
-        writeln!(out, "  not there again after the way back:")?;
-    }
-    for one in proof.lost.iter().take(SHOWN) {
-        writeln!(out, "    {} = {}", one.field, shortened(&one.value.to_string()))?;
-    }
-    if proof.lost.len() > SHOWN {
-        writeln!(out, "    and {} more; `--json` has all", proof.lost.len() - SHOWN)?;
-    }
-    if let Some(first) = proof.gained.first() {
-        let new = counted(proof.gained.len() as u64, "field", "fields");
-        writeln!(out, "  new after the way back: {new}, such as `{first}`")?;
-    }
-    Ok(())
-}
-
 /// A book in another format, and what that has no place for.
 fn made(
     from: &Path,
@@ -270,16 +231,29 @@ fn made(
     // stays what it is has parts of its own.
     let is_needed = imported.format == format || imported.format.container() != Container::Text;
     let original = is_needed.then(|| files::read(from)).transpose()?;
-    let options = ExportOptions {
-        card: imported.card.as_ref(),
-        original: original.as_deref(),
-        decorators,
-        limits: limits(),
-        ..ExportOptions::default()
+    let character = character(imported, original.as_deref());
+    let card = imported.card.as_ref().or(character.as_ref());
+    let original = original.as_deref();
+    let exported = if let Some(card) = card.filter(|_| format == Format::Byaf) {
+        let original = original.filter(|_| imported.format == format);
+        let book = Some(&imported.book);
+        export_character(&CharacterSource { card, book, original, picture: None }, format)
+    } else {
+        let limits = limits();
+        let options =
+            ExportOptions { card, original, decorators, limits, ..ExportOptions::default() };
+        export(&imported.book, format, &options)
     };
-    let exported = export(&imported.book, format, &options)
-        .with_context(|| format!("`{}` as {}", from.display(), format.as_str()))?;
+    let exported =
+        exported.with_context(|| format!("`{}` as {}", from.display(), format.as_str()))?;
     Ok((Made::Bytes(exported.bytes), exported.losses))
+}
+
+/// The character of a Backyard archive, which is read only when somebody asks for it.
+fn character(imported: &Imported, original: Option<&[u8]>) -> Option<Card> {
+    let bytes = original.filter(|_| imported.format == Format::Byaf)?;
+    let options = ImportOptions { limits: limits(), ..ImportOptions::new("character") };
+    import_character(bytes, &options).ok().map(|character| character.card)
 }
 
 /// What a format has no place for, and what the way back shows.
@@ -299,40 +273,4 @@ pub(super) fn progress(files: usize, json: bool) -> indicatif::ProgressBar {
         return indicatif::ProgressBar::hidden();
     }
     indicatif::ProgressBar::new(files as u64)
-}
-
-/// Prints what a format has no place for.
-pub(super) fn print_losses(out: &mut dyn Write, lost: &[String]) -> anyhow::Result<()> {
-    if lost.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "  no place for:")?;
-    for line in lost {
-        writeln!(out, "    {line}")?;
-    }
-    Ok(())
-}
-
-/// What is lost of a book, in the words of its own format.
-pub(super) fn in_words(book: &Book, losses: &[Loss]) -> Vec<String> {
-    let titles: HashMap<&EntryId, &str> =
-        book.entries.iter().map(|entry| (&entry.id, entry.title())).collect();
-    let sentences = losses.iter().zip(own_words(book, losses)).map(|(loss, word)| {
-        let (of, field) = match (&loss.entry, loss.field.strip_prefix("card.")) {
-            (Some(id), _) => (titles.get(id).copied().unwrap_or(id.as_str()), word.as_str()),
-            (None, Some(field)) => ("the character", field),
-            (None, None) => ("the book", word.as_str()),
-        };
-        format!("{of}: {field} = {}", shortened(&loss.value.to_string()))
-    });
-    sentences.collect()
-}
-
-/// A value that fits on a line; `--json` has it whole.
-fn shortened(value: &str) -> String {
-    const MOST: usize = 100;
-    if value.chars().count() <= MOST {
-        return value.to_owned();
-    }
-    value.chars().take(MOST - 1).chain(['…']).collect()
 }

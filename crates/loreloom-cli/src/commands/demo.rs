@@ -15,7 +15,7 @@ use clap::Args;
 use futures_util::StreamExt as _;
 use http::{HeaderMap, HeaderValue, Method, header::CONTENT_TYPE};
 use loreloom_core::{
-    ids::EntryId,
+    ids::{ChatId, EntryId, MessageId, TenantId},
     library::{Binding, Volume},
     report::{Outcome, Verdict, words},
     rules::Profile,
@@ -24,23 +24,32 @@ use loreloom_core::{
 };
 use loreloom_formats::{ImportOptions, import};
 use loreloom_llm::{connection::Address, upstream::HttpUpstream};
-use loreloom_ports::{Upstream, UpstreamCall};
+use loreloom_memory::{record::MemoryKind, service::NewMemory};
+use loreloom_ports::{Clock as _, Owner, Store, Upstream, UpstreamCall};
 use loreloom_server::{
-    App, AppParts, ConnectionKind, ConnectionSettings, Connections, Defaults, LastTurn,
-    LoreService, Weaving,
+    App, AppParts, ChatMetadata, ConnectionKind, ConnectionSettings, Connections, Defaults,
+    LastTurn, LoreService, Maker, StoredBooks, Weaving,
 };
+use loreloom_settings::StartSettings;
 use loreloom_store::SqliteStore;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::serve::{Server, parts, runtime, stop_asked};
+use super::{
+    serve::{Server, parts, runtime, stop_asked},
+    serve_memory,
+};
 use crate::{
+    clock::SystemClock,
     config::{ForAll, Opened, fixed, opening, prospecting},
+    embedding_table::EmbeddingTable,
     tokenizer::TokenizerArguments,
 };
 
 const WORLD: &[u8] = include_bytes!("../../assets/demo/world.json");
 const STORY: &[u8] = include_bytes!("../../assets/demo/story.json");
+/// The story's id.
+const CHAT: &str = "demo";
 
 /// Play a short story without a model, and show which lore each turn got and why.
 ///
@@ -55,6 +64,10 @@ pub(crate) struct Demo {
     #[arg(long, default_value_t = 8686)]
     port: u16,
 
+    /// Remember nothing beyond what is stored
+    #[arg(long)]
+    no_memory: bool,
+
     #[command(flatten)]
     tokenizer: TokenizerArguments,
 }
@@ -68,6 +81,8 @@ struct Story {
     main: String,
     opening: String,
     turns: Vec<String>,
+    /// What is remembered of it, each with the number of the message that it rests on.
+    memories: Vec<(usize, String)>,
 }
 
 impl Demo {
@@ -76,12 +91,17 @@ impl Demo {
         progress("reading the lorebook")?;
         let book = import(WORLD, &ImportOptions::new("saltmere").named("Saltmere"))?.book;
         let entries = book.entries.len();
-        let stacks = LoreService::new(
-            [(Volume::world_info(Arc::new(book)), vec![Binding::Everywhere])],
-            Profile::Loreloom.rules(),
-            None,
-        )?;
-        let store = Arc::new(SqliteStore::in_memory()?);
+        // Stored, so that it can be edited on the page.
+        let stacks = LoreService::new([], Profile::Loreloom.rules(), None)?;
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::in_memory()?);
+        let settings = StartSettings::default();
+        let memory = (!self.no_memory).then(|| {
+            serve_memory::memory(
+                &store,
+                &EmbeddingTable::default(),
+                settings.settings.memory.options(),
+            )
+        });
         let defaults = Defaults {
             context: Tokens(2048),
             context_stated: false,
@@ -99,11 +119,13 @@ impl Demo {
         let connections = Connections::only(offline).prospecting(prospecting()).opening(opening);
         // The story is the same on every machine, however busy.
         let weaving = Weaving { deadline: Duration::from_mins(1), ..Weaving::default() };
-        let app = parts(stacks, store, connections, defaults);
-        let app = App::new(AppParts { weaving, ..app });
+        let app = parts(stacks, Arc::clone(&store), connections, defaults);
+        let app = App::new(AppParts { weaving, memory, ..app });
         runtime()?.block_on(async {
+            keep(store.as_ref(), Volume::world_info(Arc::new(book))).await?;
             progress("starting the server")?;
             let server = start(app.clone(), self.port, self.exit).await?;
+            serve_memory::work(&app);
             let address = server.address;
             progress(&format!("playing {} turns at http://{address}", story.turns.len()))?;
             writeln!(
@@ -112,6 +134,8 @@ impl Demo {
                 story.title
             )?;
             play(out, &app, address, &story).await?;
+            entitle(&app, &story).await?;
+            remember(&app, &story).await?;
             write!(out, "{}", Next { address, serving: !self.exit })?;
             out.flush()?;
             if self.exit {
@@ -120,6 +144,43 @@ impl Demo {
             server.until(stop_asked()).await
         })
     }
+}
+
+/// Stores the book, active everywhere.
+async fn keep(store: &dyn Store, volume: Volume) -> anyhow::Result<()> {
+    let (tenant, now) = (TenantId::local(), SystemClock.now());
+    let case = StoredBooks { documents: store, tenant: &tenant };
+    case.put(vec![(volume, vec![Binding::Everywhere])], Maker::Import, None, now).await?;
+    Ok(())
+}
+
+/// Gives the story its title.
+async fn entitle(app: &App, story: &Story) -> anyhow::Result<()> {
+    let (tenant, chat) = (TenantId::local(), ChatId(CHAT.to_owned()));
+    let metadata = ChatMetadata { title: Some(story.title.clone()), ..ChatMetadata::default() };
+    let seen = app.store.revision(&tenant).await?;
+    metadata.write(app.store.as_ref(), (&tenant, &chat), seen, app.clock.now()).await?;
+    Ok(())
+}
+
+/// Notes what a model would have remembered of the story.
+async fn remember(app: &App, story: &Story) -> anyhow::Result<()> {
+    let Some(memory) = &app.memory else { return Ok(()) };
+    let (tenant, chat) = (TenantId::local(), ChatId(CHAT.to_owned()));
+    let record = app.store.chat(&tenant, &chat).await?.context("the demo has no story")?;
+    let nodes = app.store.path(&tenant, &chat, record.tip).await?;
+    let ids: Vec<MessageId> = nodes.into_iter().map(|node| node.message_id).collect();
+    for (number, content) in &story.memories {
+        let receipt = ids.get(number - 1).context("a memory rests on a message")?;
+        let memory_of = NewMemory {
+            kind: MemoryKind::Event,
+            content: content.clone(),
+            importance: Some(2),
+            receipts: vec![*receipt],
+        };
+        memory.edits.add(&tenant, &Owner::Chat(chat.clone()), memory_of).await?;
+    }
+    Ok(())
 }
 
 /// Says on standard error what happens now. The story itself goes to standard output.
@@ -198,7 +259,7 @@ async fn play(
 async fn ask(proxy: &HttpUpstream, messages: &[Value]) -> anyhow::Result<String> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert("x-loreloom-chat", HeaderValue::from_static("demo"));
+    headers.insert("x-loreloom-chat", HeaderValue::from_static(CHAT));
     let body = json!({ "model": "offline", "messages": messages, "stream": true });
     let path = "/v1/chat/completions";
     let call = UpstreamCall {

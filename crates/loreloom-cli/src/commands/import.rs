@@ -240,8 +240,8 @@ impl Import {
         let ChatCounts { messages, branches, left_out, effects, variables, .. } = counts;
         let stays_out = match left_out {
             0 => String::new(),
-            1 => "\n1 narrator message is no part of the story and stays out".to_owned(),
-            count => format!("\n{count} narrator messages are no part of the story and stay out"),
+            1 => "\n1 text of the system is no part of the story and stays out".to_owned(),
+            count => format!("\n{count} texts of the system are no part of the story and stay out"),
         };
         let count = counted(messages as u64, "message", "messages");
         let others =
@@ -329,7 +329,7 @@ impl ImportSummary {
         for note in &self.notes {
             writeln!(out, "  {note}")?;
         }
-        super::conversion::print_losses(out, &self.lost)
+        super::loss_report::print_losses(out, &self.lost)
     }
 }
 

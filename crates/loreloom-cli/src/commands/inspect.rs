@@ -22,6 +22,7 @@ use serde::Serialize;
 use super::{
     conversion::{self, Target, progress},
     import::found,
+    loss_report,
 };
 use crate::{files, limits, lore::ReadingArguments};
 
@@ -155,7 +156,7 @@ impl InspectedFile {
         let (losses, way_back) =
             losses.map_or((None, None), |(losses, proof)| (Some(losses), proof));
         let Imported { book, card, format, notes } = imported;
-        let lost = losses.as_deref().map(|losses| conversion::in_words(&book, losses));
+        let lost = losses.as_deref().map(|losses| loss_report::in_words(&book, losses));
         let lost = lost.unwrap_or_default();
         let count =
             |wanted: fn(&Entry) -> bool| book.entries.iter().filter(|entry| wanted(entry)).count();
@@ -205,8 +206,8 @@ impl InspectedFile {
             writeln!(out, "  {note}")?;
         }
         let Some(losses) = &self.losses else { return Ok(()) };
-        conversion::print_losses(out, &self.lost)?;
-        conversion::print_proof(out, losses.is_empty(), self.way_back.as_ref())
+        loss_report::print_losses(out, &self.lost)?;
+        loss_report::print_proof(out, losses.is_empty(), self.way_back.as_ref())
     }
 }
 

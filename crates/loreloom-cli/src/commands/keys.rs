@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use loreloom_core::ids::TenantId;
 use loreloom_ports::Clock as _;
-use loreloom_server::{KeyCabinet, KeyRecord, Scope};
+use loreloom_server::{KeyCabinet, KeyDraft, KeyRecord, PageOrigin, Scope};
 use serde_json::json;
 
 use super::serve::runtime;
@@ -47,6 +47,11 @@ enum KeysCommand {
         /// Whose data it sees; tenants share nothing
         #[arg(long, default_value = "local", value_name = "NAME")]
         tenant: String,
+
+        /// A page that may use the server with it from a browser, for example SillyTavern at
+        /// `http://127.0.0.1:8000`; may be given several times
+        #[arg(long = "page", value_name = "ADDRESS")]
+        pages: Vec<PageOrigin>,
     },
     /// List the keys by what they are called
     List,
@@ -64,13 +69,19 @@ impl Keys {
             let store = store.open_or_make().await?;
             let cabinet = KeyCabinet { documents: store.as_ref() };
             match &self.what {
-                KeysCommand::Add { name, scopes, tenant } => {
+                KeysCommand::Add { name, scopes, tenant, pages } => {
                     let scopes = if scopes.is_empty() {
                         BTreeSet::from([Scope::Read, Scope::Write, Scope::Proxy])
                     } else {
                         scopes.iter().copied().collect()
                     };
-                    self.add(out, &cabinet, name, scopes, tenant).await
+                    let draft = KeyDraft {
+                        name: name.clone(),
+                        tenant: TenantId::from(tenant.as_str()),
+                        scopes,
+                        pages: pages.clone(),
+                    };
+                    self.add(out, &cabinet, draft).await
                 }
                 KeysCommand::List => self.list(out, &cabinet.list().await?),
                 KeysCommand::Revoke { id } => {
@@ -86,18 +97,15 @@ impl Keys {
         &self,
         out: &mut dyn Write,
         cabinet: &KeyCabinet<'_>,
-        name: &str,
-        scopes: BTreeSet<Scope>,
-        tenant: &str,
+        draft: KeyDraft,
     ) -> anyhow::Result<()> {
         let mut random = [0; 32];
         getrandom::fill(&mut random)
             .map_err(|error| anyhow::anyhow!("{error}"))
             .context("the system gives no random numbers")?;
-        let tenant = TenantId::from(tenant);
-        let (key, record) = cabinet.add(name, &tenant, scopes, random, SystemClock.now()).await?;
+        let (key, record) = cabinet.add(draft, random, SystemClock.now()).await?;
         if self.json {
-            let line = json!({ "id": record.id(), "key": key, "tenant": record.tenant });
+            let line = json!({ "id": record.id(), "key": key, "tenant": record.tenant, "pages": record.pages });
             writeln!(out, "{line}")?;
         } else {
             writeln!(out, "{key}")?;
@@ -110,7 +118,7 @@ impl Keys {
             for record in records {
                 let line = json!({
                     "id": record.id(), "name": record.name, "tenant": record.tenant,
-                    "scopes": record.scopes, "created": record.created,
+                    "scopes": record.scopes, "created": record.created, "pages": record.pages,
                 });
                 writeln!(out, "{line}")?;
             }

@@ -2,6 +2,7 @@
 
 mod books;
 mod cache_report;
+mod characters;
 mod chats;
 mod config;
 mod connections;
@@ -17,6 +18,7 @@ mod inspect;
 mod jobs;
 mod keys;
 mod lint;
+mod loss_report;
 mod maintenance;
 mod memory;
 mod merge;
@@ -68,7 +70,9 @@ pub(crate) enum Command {
     Backup(maintenance::Backup),
     /// Compare how much of each prompt a prompt cache can keep, by the place of the lore
     CacheReport(cache_report::CacheReport),
-    /// List the stored chats
+    /// Keep characters with the stories: add, list, show, export, remove
+    Characters(characters::CharactersArguments),
+    /// List the stored chats, or write one as a file
     Chats(chats::Chats),
     /// Show, check, explain and import settings
     Config(config::ConfigCommand),
@@ -139,6 +143,7 @@ impl Command {
             Self::Books(books) => books.run(out),
             Self::Backup(backup) => backup.run(out),
             Self::CacheReport(report) => report.run(out),
+            Self::Characters(characters) => characters.run(out),
             Self::Chats(chats) => chats.run(out),
             Self::Config(config) => config.run(out),
             Self::Connections(connections) => connections.run(out),

@@ -8,8 +8,8 @@ use loreloom_memory::model_test;
 use super::serve::runtime;
 use crate::model::ModelArguments;
 
-/// Ask a model the questions of five tiers about three fixed scenes, and show its answers, what
-/// was read out of them and whether that is enough. Nothing is stored.
+/// Ask a model the questions of five tiers about three fixed scenes, each alone and all together,
+/// and show its answers, what was read from them and whether that is enough. Nothing is stored.
 #[derive(Debug, Args)]
 pub(crate) struct ModelTest {
     #[command(flatten)]

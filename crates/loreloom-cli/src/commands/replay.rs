@@ -57,7 +57,7 @@ impl Replay {
         for named_run in self.runs.read(&settings.story)? {
             let run = &named_run.run;
             let lines = match &run.library {
-                Some(kept) if !named => run.lines_as_told(kept, counter.as_ref()),
+                Some(kept) if !named => run.lines_as_stored(kept, counter.as_ref()),
                 None if !named => anyhow::bail!(
                     "the books of `{}` were not kept: say them with `--book FILE` or `--vault DIR`",
                     named_run.name

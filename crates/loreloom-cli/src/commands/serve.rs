@@ -10,9 +10,9 @@ use std::{
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::{dialects::vault::Vault, ids::TenantId, turn::Speaker, units::Tokens};
-use loreloom_llm::{connection::Address, embed::StaticEmbedder};
+use loreloom_llm::connection::Address;
 use loreloom_memory::service::ModelUse;
-use loreloom_ports::{ChatModel, Embedder, Store};
+use loreloom_ports::{ChatModel, Store};
 use loreloom_server::{
     App, AppParts, Choosing, ConnectionKind as Kind, ConnectionSettings, Connections, Defaults,
     Feature, FeatureChoice, KeptRouting, KeySource, LorePlacement, LoreService, Notices, Routing,
@@ -29,8 +29,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{serve_memory, serve_welcome::Welcome};
 use crate::{
+    allocator,
     clock::SystemClock,
-    config::{self, Config, ConfigArguments, ForAll, Opened, opening, prospecting},
+    config::{self, Config, ConfigArguments, ForAll, KeyFolder, Opened, opening, prospecting},
+    embedding_table::EmbeddingTable,
     limits, logs,
     lore::LoreArguments,
     model::{ModelArguments, ModelName},
@@ -105,6 +107,7 @@ struct Start<'a> {
     config: &'a Config,
     /// The settings with what is stored over them.
     settings: &'a Settings,
+    table: &'a EmbeddingTable,
 }
 
 /// What does memory's work.
@@ -128,14 +131,14 @@ impl Serve {
             if settings.server.log_format == LogFormat::Json {
                 logs::write_json();
             }
-            let start = Start { config: &config, settings: &settings };
+            let table = EmbeddingTable::open(&settings.features)?;
+            let start = Start { config: &config, settings: &settings, table: &table };
             let address = settings.server.listen;
             let keeper = Arc::new(lore.keeper(&settings));
             let for_all = self.for_all(&settings)?;
             let opened = self.connections(&config, &for_all)?;
-            let own: Arc<dyn Embedder> = Arc::new(StaticEmbedder::embedded());
             let books = lore.mounted(&config, &settings)?;
-            let stacks = LoreService::new(books, started.clone(), Some(own))?;
+            let stacks = LoreService::new(books, started.clone(), Some(table.embedder()))?;
             let extractor = self.extractor(&settings, &opened)?;
             let set = Routing::read(store.as_ref(), &TenantId::local()).await?;
             let choosing = Some(self.choosing(start, &opened, &set)?);
@@ -170,13 +173,13 @@ impl Serve {
         })
     }
 
-    /// Tells on standard error what runs.
+    /// Says on standard error what runs.
     fn welcome(
         &self,
         app: &App,
         address: SocketAddr,
         (opened, stories): (usize, StoreAddress),
-        vaults: usize,
+        (vaults, files): (usize, usize),
     ) {
         let connections = app.connections();
         let all = connections.all();
@@ -188,8 +191,12 @@ impl Serve {
             stories: stories.to_string(),
             books: app.lore.current().library().books().len(),
             vaults,
+            files,
             notes: app.lore.current().library().vault().map_or(0, Vault::len),
         };
+        if logs::wrote_json("started", &welcome.to_json()) {
+            return;
+        }
         // Nobody may be there to read it.
         let _unread = write!(io::stderr(), "{welcome}");
     }
@@ -249,7 +256,7 @@ impl Serve {
             return Ok(Some(ConnectionSettings { kind, ..ConnectionSettings::default() }));
         }
         let key = self.key_env.clone().map(KeySource::Environment);
-        // The whole of what is wrong with it is told before it is one.
+        // `Address` names every mistake; `ServerUrl` only the first.
         let _checked = Address::parse(upstream)?;
         let url = Some(ServerUrl::parse(upstream)?);
         // Ollama serves OpenAI's paths under `/v1`, its own beside them.
@@ -282,7 +289,7 @@ impl Serve {
             ..Weaving::default()
         };
         let memory = &start.settings.memory;
-        let memory = memory.on.then(|| serve_memory::memory(&store, memory.options()));
+        let memory = memory.on.then(|| serve_memory::memory(&store, start.table, memory.options()));
         let settings = started.clone();
         AppParts { memory, weaving, settings, ..parts(stacks, store, connections, defaults) }
     }
@@ -303,7 +310,9 @@ impl Serve {
             Connections::new(all, config.routes.clone(), writer)?
         };
         let opening = opening(config.folder.clone(), for_all);
+        let keys = StoreArguments::of(&start.settings.store).key_folder()?;
         let connections = connections.prospecting(prospecting()).opening(opening);
+        let connections = connections.keeping(Arc::new(KeyFolder::new(keys)));
         Ok(connections.started(self.started(start)))
     }
 
@@ -446,6 +455,7 @@ impl Server {
             let _either = asked.await;
         });
         let stopped = app.tasks.spawn(serving);
+        app.tasks.spawn(allocator::give_back(app.stopping.clone()));
         Ok(Self { address, app, stop, stopped })
     }
 

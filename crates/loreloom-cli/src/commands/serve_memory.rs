@@ -2,29 +2,32 @@
 
 use std::sync::Arc;
 
-use loreloom_llm::embed::StaticEmbedder;
 use loreloom_memory::service::{MemoryServices, Options, Ports};
 use loreloom_ports::Store;
 use loreloom_server::App;
 use tokio::sync::watch;
 
-use crate::clock::SystemClock;
+use crate::{clock::SystemClock, embedding_table::EmbeddingTable};
 
 /// What memory works with, over a store.
-pub(super) fn ports(store: &Arc<dyn Store>) -> Ports {
+pub(super) fn ports(store: &Arc<dyn Store>, table: &EmbeddingTable) -> Ports {
     Ports {
         story: store.clone(),
         log: store.clone(),
         jobs: store.clone(),
         clock: Arc::new(SystemClock),
-        embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
-        embedder: Some(Arc::new(StaticEmbedder::embedded())),
+        table: Some(table.vectors()),
+        embedder: Some(table.embedder()),
     }
 }
 
 /// Memory over a store. Nobody does its work yet.
-pub(super) fn memory(store: &Arc<dyn Store>, options: Options) -> Arc<MemoryServices> {
-    Arc::new(MemoryServices::new(&ports(store), options))
+pub(super) fn memory(
+    store: &Arc<dyn Store>,
+    table: &EmbeddingTable,
+    options: Options,
+) -> Arc<MemoryServices> {
+    Arc::new(MemoryServices::new(&ports(store, table), options))
 }
 
 /// Carries out memory's work until the server stops: as many jobs at once as the model takes
@@ -36,6 +39,8 @@ pub(super) fn work(app: &App) {
     // Another server on the same store has workers of its own.
     let (process, begun) = (std::process::id(), app.clock.now().0);
     let tasks = app.tasks.clone();
+    let (embedding, until) = (Arc::clone(&memory), stop.clone());
+    tasks.spawn(async move { embedding.embedding.work_until(until).await });
     app.tasks.spawn(async move {
         let (mut at_once, mut workers) = (0, 0);
         loop {

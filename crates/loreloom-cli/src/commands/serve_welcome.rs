@@ -7,6 +7,7 @@ use std::{
 };
 
 use loreloom_server::{Connection, ConnectionKind};
+use serde_json::{Value, json};
 
 use crate::plural::counted;
 
@@ -20,8 +21,26 @@ pub(super) struct Welcome<'a> {
     pub(super) stories: String,
     pub(super) books: usize,
     pub(super) vaults: usize,
-    /// Notes that are lore.
+    /// The notes of all vaults.
+    pub(super) files: usize,
+    /// Those that are lore.
     pub(super) notes: usize,
+}
+
+impl Welcome<'_> {
+    /// The same for programs.
+    pub(super) fn to_json(&self) -> Value {
+        let Self { address, stories, books, vaults, files, notes, .. } = self;
+        json!({
+            "address": address.to_string(),
+            "requests": target(self.connections),
+            "stories": stories,
+            "books": books,
+            "vaults": vaults,
+            "notes": notes,
+            "files": files,
+        })
+    }
 }
 
 impl Display for Welcome<'_> {
@@ -32,8 +51,12 @@ impl Display for Welcome<'_> {
         writeln!(formatter, "stories:    {stories}")?;
         let books = counted(self.books as u64, "book", "books");
         let vaults = counted(self.vaults as u64, "vault", "vaults");
-        let notes = counted(self.notes as u64, "note", "notes");
-        let notes = if self.vaults == 0 { String::new() } else { format!(" with {notes}") };
+        let files = counted(self.files as u64, "note", "notes");
+        let notes = match self.vaults {
+            0 => String::new(),
+            _ if self.notes == self.files => format!(" with {files}"),
+            _ => format!(" with {files}, {} of them lore", self.notes),
+        };
         writeln!(formatter, "lore:       {books}, {vaults}{notes}")
     }
 }

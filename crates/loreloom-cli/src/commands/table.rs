@@ -23,7 +23,9 @@ pub(crate) fn print(
     writeln!(out, "{:<width$}  {:<8}  {:>6}  WHY", "ENTRY", "VERDICT", "TOKENS")?;
     for verdict in verdicts {
         let word = match &verdict.outcome {
-            Outcome::Activated { .. } => "woven",
+            // It fired, but it has no text or names no place.
+            Outcome::Activated { place: None, .. } => "not sent",
+            Outcome::Activated { place: Some(_), .. } => "woven",
             Outcome::Stopped(_) if verdict.lingers() => "lingers",
             Outcome::Stopped(_) => "out",
         };

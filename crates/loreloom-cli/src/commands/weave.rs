@@ -8,12 +8,12 @@ use loreloom_core::{
     assemble::{Assembled, Layout, Plan, PromptTexts, build},
     book::{Book, Entry},
     chat::{GenerationType, Path, Role},
-    explain::{self, Fix},
+    explain::{self, Fix, FixCandidate},
     ids::{ChatId, EntryId},
     library::Library,
     macros::MacroValues,
     prompt::PromptMessage,
-    report::{Outcome, Report, RoomUse, Verdict, words},
+    report::{Outcome, Report, RoomUse, VaultMode, Verdict, words},
     room::{Cut, Window},
     state::StoryState,
     tokens::TokenCounter,
@@ -73,8 +73,8 @@ pub(crate) struct Weave {
     #[arg(long)]
     trace: bool,
 
-    /// Also show the smallest change that would make this entry fire, by its id, its name or its
-    /// number
+    /// Also show the smallest change that would make this entry fire, and others with what they
+    /// cost, by its id, its name or its number
     #[arg(long, value_name = "ENTRY")]
     explain: Option<String>,
 
@@ -119,10 +119,33 @@ struct Output {
 
 /// What `--explain` found: no fix if the entry fires already or no small change was found.
 #[derive(Serialize)]
-struct Explained {
+pub(super) struct Explained {
     entry: EntryId,
     fires: bool,
     fix: Option<Fix>,
+    /// All changes that were tried and work, the smallest first.
+    fixes: Vec<CostedFix>,
+}
+
+/// Changes that work, with what they cost.
+#[derive(Serialize)]
+struct CostedFix {
+    changes: Vec<explain::FixChange>,
+    words: Vec<String>,
+    /// How many more tokens of lore the turn has.
+    tokens: i64,
+}
+
+impl Explained {
+    pub(super) fn of(entry: EntryId, fires: bool, found: &[FixCandidate]) -> Self {
+        let costed = |one: &FixCandidate| CostedFix {
+            changes: one.fix.changes.clone(),
+            words: one.fix.changes.iter().map(explain::words).collect(),
+            tokens: one.tokens,
+        };
+        let fix = found.first().map(|one| one.fix.clone());
+        Self { entry, fires, fix, fixes: found.iter().map(costed).collect() }
+    }
 }
 
 impl Weave {
@@ -233,8 +256,8 @@ impl Weave {
                 let fires = woven.report.verdicts.iter().any(|verdict| {
                     verdict.entry == entry && matches!(verdict.outcome, Outcome::Activated { .. })
                 });
-                let fix = lore.explain(&entry, turn, state, counter);
-                Some(Explained { entry, fires, fix })
+                let found = lore.fixes(&entry, turn, state, counter);
+                Some(Explained::of(entry, fires, &found))
             }
             None => None,
         };
@@ -278,7 +301,8 @@ impl Output {
             writeln!(out, "{pool}: {used} of {limit} tokens ({tokenizer})")?;
         }
         if let Some(selection) = &self.report.selection {
-            writeln!(out, "{}", words::selection(selection))?;
+            let mode = self.report.vault_mode.map_or("", VaultMode::as_str);
+            writeln!(out, "{mode}: {}", words::selection(selection))?;
         }
         for line in self.report.room.iter().flat_map(RoomUse::lines) {
             writeln!(out, "{line}")?;
@@ -292,7 +316,7 @@ impl Output {
         }
         if !self.stages.is_empty() {
             writeln!(out)?;
-            stage_trace::print(out, self.report.selection.as_ref(), &self.stages)?;
+            stage_trace::print(out, self.report.vault_mode, &self.stages)?;
         }
         if let Some(explained) = &self.explained {
             writeln!(out)?;
@@ -337,16 +361,20 @@ pub(super) fn find_entry(library: &Library, name: &str) -> anyhow::Result<EntryI
     Ok(EntryId::clone(exact.unwrap_or(first)))
 }
 
-fn print_explained(
+pub(super) fn print_explained(
     out: &mut dyn Write,
     library: &Library,
     explained: &Explained,
 ) -> anyhow::Result<()> {
     let title = library.title(&explained.entry).unwrap_or(explained.entry.as_str());
-    match &explained.fix {
-        Some(fix) => {
-            let changes: Vec<String> = fix.changes.iter().map(explain::words).collect();
-            writeln!(out, "{title} would have fired with: {}", changes.join("; "))?;
+    match explained.fixes.split_first() {
+        Some((smallest, others)) => {
+            let words =
+                |fix: &CostedFix| format!("{} ({:+} tokens)", fix.words.join("; "), fix.tokens);
+            writeln!(out, "{title} would have fired with: {}", words(smallest))?;
+            for other in others {
+                writeln!(out, "  or with: {}", words(other))?;
+            }
         }
         None if explained.fires => writeln!(out, "{title} fires as it is")?,
         None => writeln!(out, "{title}: no small change was found that makes it fire")?,

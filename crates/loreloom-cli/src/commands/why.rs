@@ -12,7 +12,7 @@ use loreloom_core::{
     library::{Library, LibrarySource},
     prompt::PromptMessage,
     replay::{TurnChange, TurnLine, compare},
-    report::{Report, Verdict, words},
+    report::{Outcome, Report, VaultMode, Verdict, Warning, words},
     rules::Rules,
     tokens::TokenCounter,
     turn::{TurnCache, TurnInput},
@@ -22,14 +22,14 @@ use loreloom_ports::{
     TurnSummary,
     history::travel::{Revisited, revisit},
 };
-use loreloom_server::past::again::{Again, as_stored};
+use loreloom_server::past::again::{Again, as_stored, fixes};
 use serde::Serialize;
 
 use self::today::TodaysBooks;
 use super::{
     serve::runtime,
     table,
-    weave::{find_entry, print_prompt},
+    weave::{Explained, find_entry, print_explained, print_prompt},
 };
 use crate::{
     dates,
@@ -49,8 +49,8 @@ pub(crate) struct Why {
     chat: String,
 
     /// The message, by its number on the current path: the turn computed on it, or the one
-    /// that it is the reply to
-    #[arg(long, value_name = "MESSAGE", required_unless_present = "turn")]
+    /// that it is the reply to. Without it and `--turn`, the newest turn of the path
+    #[arg(long, value_name = "MESSAGE")]
     at: Option<usize>,
 
     /// The turn by its own number, on any branch: `show` lists numbers
@@ -60,6 +60,11 @@ pub(crate) struct Why {
     /// Only this entry, by its id, its name or its number
     #[arg(long, value_name = "ENTRY")]
     entry: Option<String>,
+
+    /// Also show the smallest change that would have made this entry fire, and others with what
+    /// they cost, by its id, its name or its number
+    #[arg(long, value_name = "ENTRY")]
+    explain: Option<String>,
 
     /// Also decide the turn with today's books, those of `loreloom books` or of `--book`, and
     /// show the difference
@@ -101,6 +106,8 @@ struct WhyAnswer {
     messages: Vec<PromptMessage>,
     report: Report,
     verdicts: Vec<Verdict>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explained: Option<Explained>,
     /// How the stages of vaults went, with `--trace`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stages: Vec<StageLine>,
@@ -178,7 +185,10 @@ impl Why {
             let turn = chat.turn_of(stored::message(chat, at)?);
             return turn.with_context(|| format!("message {at} has no turn"));
         }
-        let number = self.turn.unwrap_or_default();
+        let Some(number) = self.turn else {
+            let newest = chat.nodes.iter().rev().find_map(|node| chat.turn_of(node));
+            return newest.context("the current path of this chat has no turn");
+        };
         let turn = chat.turns.iter().find(|turn| turn.id.0 == number);
         turn.with_context(|| {
             let count = chat.turns.len();
@@ -210,6 +220,7 @@ impl Why {
             messages: record.prompt.clone(),
             report: record.report.clone(),
             verdicts: record.report.verdicts.clone(),
+            explained: None,
             stages: Vec::new(),
             today: None,
         };
@@ -247,6 +258,9 @@ impl Why {
             today.names = names(&library, library_of(then.as_ref()));
             answer.today = Some(today);
         }
+        if let Some(name) = &self.explain {
+            answer.explained = Some(explained(past, library, counter, (&answer.verdicts, name))?);
+        }
         if let Some(name) = &self.entry {
             let entry = match &then {
                 Some((_, library)) => find_entry(library, name)?,
@@ -257,6 +271,24 @@ impl Why {
         }
         Ok(answer)
     }
+}
+
+/// What would make the entry of this name activate at a past turn.
+fn explained(
+    past: &Revisited,
+    library: Option<&(Library, Rules)>,
+    counter: &dyn TokenCounter,
+    (verdicts, name): (&[Verdict], &str),
+) -> anyhow::Result<Explained> {
+    let stored = past.record.input.as_deref().zip(library);
+    let (input, (library, rules)) =
+        stored.context("the turn's books or circumstances were not stored")?;
+    let entry = find_entry(library, name)?;
+    let fires = verdicts.iter().any(|verdict| {
+        verdict.entry == entry && matches!(verdict.outcome, Outcome::Activated { .. })
+    });
+    let found = fixes(past, input, (library, rules), counter, &entry);
+    Ok(Explained::of(entry, fires, &found))
 }
 
 /// A turn decided again, and the books of that day.
@@ -335,12 +367,26 @@ impl WhyAnswer {
         }
         let empty = Library::under([], &Rules::default());
         table::print(out, &self.verdicts, library.unwrap_or(&empty))?;
+        let is_asked = |warning: &&Warning| {
+            whole || self.verdicts.iter().any(|one| warning.is_about(&one.entry, &one.title))
+        };
+        for warning in self.report.warnings.iter().filter(is_asked) {
+            writeln!(out, "note: {}", words::warning(warning))?;
+        }
+        for recalled in self.report.recalled.iter().filter(|_| whole) {
+            writeln!(out, "{}", recalled.sentence())?;
+        }
         if let Some(selection) = &self.report.selection {
-            writeln!(out, "{}", words::selection(selection))?;
+            let mode = self.report.vault_mode.map_or("", VaultMode::as_str);
+            writeln!(out, "{mode}: {}", words::selection(selection))?;
         }
         if !self.stages.is_empty() {
             writeln!(out)?;
-            stage_trace::print(out, self.report.selection.as_ref(), &self.stages)?;
+            stage_trace::print(out, self.report.vault_mode, &self.stages)?;
+        }
+        if let Some(explained) = &self.explained {
+            writeln!(out)?;
+            print_explained(out, library.unwrap_or(&empty), explained)?;
         }
         match &self.today {
             Some(today) => today.print(out, self),

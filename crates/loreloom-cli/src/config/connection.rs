@@ -16,7 +16,7 @@ use loreloom_llm::{
         OllamaModel, OpenAiModel, Reach as Network, RetryRules,
     },
     diagnose::{BuiltIn, Candidate, Speech},
-    embed::HttpEmbedder,
+    embed::{HttpEmbedder, OpenError},
     offline::{OfflineModel, OfflineUpstream},
     secret::{HeldKey, Secret},
     steady::{Manners, SteadyUpstream},
@@ -26,13 +26,14 @@ use loreloom_llm::{
 use loreloom_memory::{model_profile::ModelProfile, service::ModelUse};
 use loreloom_ports::{ChatModel, Diagnosis, Embedder, Upstream};
 use loreloom_server::{
-    Connection, ConnectionKind as Kind, ConnectionReach, ConnectionSettings, Counting, Opening,
-    Prospect, Prospecting, Questions, TokenizerSetting,
+    Connection, ConnectionKind as Kind, ConnectionReach, ConnectionSettings, Counting, KeyKeeper,
+    KeySource, NoEmbedder, Opening, Prospect, Prospecting, Questions, TokenizerSetting,
 };
+use loreloom_store::private;
 
 use loreloom_settings::ConnectionDefaults;
 
-use super::key;
+use super::{key, keyring};
 use crate::files;
 
 /// A connection ready to be used.
@@ -155,6 +156,60 @@ pub(crate) fn opening(folder: PathBuf, for_all: ForAll) -> Opening {
             if causes.is_empty() { error.to_string() } else { causes.join(": ") }
         })
     })
+}
+
+/// Keeps keys that are given while the server runs: in the desktop's keyring where there is one,
+/// else each in a file of this folder that only its owner can read.
+pub(crate) struct KeyFolder(PathBuf);
+
+/// The service that the keyring knows the keys by.
+const SERVICE: &str = "loreloom";
+
+impl KeyFolder {
+    pub(crate) fn new(folder: PathBuf) -> Self {
+        Self(std::path::absolute(&folder).unwrap_or(folder))
+    }
+
+    /// The user of a key in the keyring. Servers of one user may have connections of one name:
+    /// the file tells them apart.
+    fn user(file: &Path) -> String {
+        file.display().to_string().trim_start_matches('/').to_owned()
+    }
+}
+
+impl KeyKeeper for KeyFolder {
+    fn keep(&self, name: &str, key: &str) -> Result<KeySource, String> {
+        let file = self.0.join(name);
+        let user = Self::user(&file);
+        match keyring::keep(SERVICE, &user, key) {
+            Ok(()) => return Ok(KeySource::Keyring { service: SERVICE.to_owned(), user }),
+            Err(error) => tracing::debug!("the key goes into a file: {error:#}"),
+        }
+        let kept =
+            private::create_folder(&self.0).and_then(|()| private::replace(&file, key.as_bytes()));
+        kept.map_err(|error| format!("`{}`: {error}", file.display()))?;
+        Ok(KeySource::File(file.display().to_string()))
+    }
+
+    fn forget(&self, source: &KeySource) -> Result<(), String> {
+        match source {
+            KeySource::File(file) if Path::new(file).parent() == Some(&self.0) => {
+                std::fs::remove_file(file).map_err(|error| format!("`{file}`: {error}"))
+            }
+            KeySource::Keyring { service, user }
+                if service == SERVICE && Self::user(&self.0) == parent(user) =>
+            {
+                keyring::forget(service, user).map_err(|error| format!("{error:#}"))
+            }
+            // Somebody else keeps it.
+            KeySource::File(_) | KeySource::Keyring { .. } | KeySource::Environment(_) => Ok(()),
+        }
+    }
+}
+
+/// The folder of a user's name in the keyring.
+fn parent(user: &str) -> &str {
+    user.rsplit_once(['/', '\\']).map_or("", |(folder, _)| folder)
 }
 
 /// How servers are tried out that are not configured. Their addresses come with requests, so
@@ -351,6 +406,10 @@ impl Opened {
     /// What memory needs to know of a model of it.
     pub(crate) fn used(&self, default_context: Tokens) -> ModelUse {
         let (source, at_once) = match self.config.kind {
+            // A server on this machine usually has one slot and keeps one prompt in its cache.
+            Kind::Openai if self.address.as_ref().is_some_and(Address::is_loopback) => {
+                ("openai_compatible", 1)
+            }
             Kind::Openai => ("openai_compatible", 4),
             Kind::Ollama | Kind::Offline => ("ollama", 1),
         };
@@ -374,8 +433,15 @@ impl Questions for Opened {
         Ok(Arc::from(model))
     }
 
-    async fn embedder(&self, name: Option<&str>) -> Result<Arc<dyn Embedder>, String> {
-        let embedder = Self::embedder(self, name).await.map_err(|error| format!("{error:#}"))?;
+    async fn embedder(&self, name: Option<&str>) -> Result<Arc<dyn Embedder>, NoEmbedder> {
+        let reason = |error: anyhow::Error| {
+            let text = format!("{error:#}");
+            match error.downcast_ref::<OpenError>() {
+                Some(OpenError::Embed(_)) => NoEmbedder::Silent(text),
+                Some(OpenError::Connection(_)) | None => NoEmbedder::Wrong(text),
+            }
+        };
+        let embedder = Self::embedder(self, name).await.map_err(reason)?;
         Ok(Arc::new(embedder))
     }
 

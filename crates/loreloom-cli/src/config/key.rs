@@ -14,7 +14,7 @@ pub(crate) fn read(source: &KeySource, folder: &Path) -> anyhow::Result<Secret> 
     let key = match source {
         #[expect(clippy::disallowed_methods, reason = "the user named this variable")]
         KeySource::Environment(name) => {
-            // What is no text would be told by its error, and may be the key.
+            // The error would show what is no text, and that may be the key.
             std::env::var(name).ok().with_context(|| format!("`{name}` is not set"))?
         }
         KeySource::File(file) => {
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_holds_a_key_and_what_no_keyring_has_is_told() {
+    fn a_file_holds_a_key_and_a_missing_key_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         #[expect(clippy::disallowed_methods, reason = "a fixture")]
         std::fs::write(folder.path().join("key"), "sk-1\n").unwrap();

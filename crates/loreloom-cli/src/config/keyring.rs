@@ -6,7 +6,10 @@
 //! line of a configuration; the systems' own programs do the same, and ask the user for leave
 //! in the way that the user knows.
 
-use std::process::{Command, Stdio};
+use std::{
+    io::Write as _,
+    process::{Command, Stdio},
+};
 
 use anyhow::Context as _;
 
@@ -23,6 +26,35 @@ pub(super) fn read(service: &str, user: &str) -> anyhow::Result<String> {
         format!("this system has no keyring that could be asked for `{service}/{user}`")
     })?;
     ask(program, &arguments).with_context(|| format!("the key `keyring:{service}/{user}`"))
+}
+
+/// Keeps a key in the desktop's keyring, and looks whether it is there. The kernel's keyring
+/// forgets everything when the machine stops, so no key is kept there.
+pub(super) fn keep(service: &str, user: &str, key: &str) -> anyhow::Result<()> {
+    anyhow::ensure!(cfg!(target_os = "linux"), "keys are kept in the keyring on Linux only");
+    let label = format!("--label=Loreloom: {user}");
+    let mut command = Command::new("secret-tool");
+    command.args(["store", &label, "service", service, "username", user]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut running = command.spawn().context("`secret-tool` cannot be started")?;
+    // The key is no argument: everybody could read it there.
+    let written = running.stdin.take().map(|mut input| input.write_all(key.as_bytes()));
+    let status = running.wait()?;
+    written.transpose()?;
+    anyhow::ensure!(status.success(), "`secret-tool` does not keep the key: {status}");
+    let (program, arguments) = asking(service, user).context("there is no keyring")?;
+    anyhow::ensure!(ask(program, &arguments)? == key, "the keyring has another key");
+    Ok(())
+}
+
+/// Deletes a key from the desktop's keyring.
+pub(super) fn forget(service: &str, user: &str) -> anyhow::Result<()> {
+    let mut command = Command::new("secret-tool");
+    command.args(["clear", "service", service, "username", user]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let status = command.status().context("`secret-tool` cannot be started")?;
+    anyhow::ensure!(status.success(), "`secret-tool` does not delete the key: {status}");
+    Ok(())
 }
 
 fn asking(service: &str, user: &str) -> Option<Asking> {

@@ -22,7 +22,7 @@ use serde_json::json;
 
 use self::setting_lines::SettingLines;
 pub(crate) use self::{
-    connection::{ForAll, Opened, fixed, opening, prospecting},
+    connection::{ForAll, KeyFolder, Opened, fixed, opening, prospecting},
     edit::edited,
     key::read as read_key,
     sections::{BookConfig, FeaturesConfig, VaultConfig, access, server_limits},

@@ -30,7 +30,7 @@ pub(crate) struct VaultArguments {
 pub(crate) struct VaultPlace {
     pub(crate) name: Option<String>,
     pub(crate) folder: PathBuf,
-    pub(crate) told: VaultOrigin,
+    pub(crate) origin: VaultOrigin,
     /// What happens if it cannot be read when it is opened.
     pub(crate) patience: Patience,
     /// Its own settings.
@@ -49,7 +49,7 @@ pub(crate) enum Patience {
     MayWait,
 }
 
-/// Who told of a vault.
+/// Where a vault was named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum VaultOrigin {
     /// The arguments or the configuration. What is said for all vaults holds for it.
@@ -70,11 +70,11 @@ pub(crate) enum VaultOrigin {
 impl VaultPlace {
     /// A vault without a name.
     pub(crate) fn unnamed(folder: &Path) -> Self {
-        let (told, overrides) = (VaultOrigin::AtStart, Changes::default());
+        let (origin, overrides) = (VaultOrigin::AtStart, Changes::default());
         Self {
             name: None,
             folder: folder.to_owned(),
-            told,
+            origin,
             patience: Patience::default(),
             overrides,
         }
@@ -119,8 +119,8 @@ impl VaultArguments {
 
     /// One more.
     pub(crate) fn add(&mut self, name: Option<String>, folder: PathBuf, overrides: Changes) {
-        let (told, patience) = (VaultOrigin::AtStart, Patience::default());
-        self.vaults.push(VaultPlace { name, folder, told, patience, overrides });
+        let (origin, patience) = (VaultOrigin::AtStart, Patience::default());
+        self.vaults.push(VaultPlace { name, folder, origin, patience, overrides });
     }
 
     /// Opens the vaults; `None` if there are none.

@@ -54,6 +54,8 @@ pub(crate) struct Vaults {
     settings: VaultSettings,
     refreshing: Refreshing,
     states: SourceStates,
+    /// What was said about vaults without lore.
+    noticed: Vec<String>,
 }
 
 /// How each vault was read last, for whoever asks while they are watched.
@@ -152,12 +154,12 @@ enum Place {
 
 impl Place {
     fn open(
-        VaultPlace { folder: place, told, .. }: &VaultPlace,
+        VaultPlace { folder: place, origin, .. }: &VaultPlace,
         rest: &RestAccess,
     ) -> anyhow::Result<Self> {
         if is_address(place) {
             let url = place.to_string_lossy();
-            return Ok(Self::Rest(match told {
+            return Ok(Self::Rest(match origin {
                 VaultOrigin::AtStart => rest.open(&url)?,
                 VaultOrigin::Registered { key, certificate, is_new } => {
                     let access = (key.as_ref(), certificate.as_deref());
@@ -246,7 +248,7 @@ impl Vaults {
             let (name, ttl) = (source.name.clone(), refreshing.ttl.filter(|_| remote));
             states.add(NoteSource { name, remote, has_key, ttl, ..NoteSource::default() });
         }
-        Ok(Self { sources, settings, refreshing, states })
+        Ok(Self { sources, settings, refreshing, states, noticed: Vec::new() })
     }
 
     /// How each is read.
@@ -256,21 +258,33 @@ impl Vaults {
 
     /// Reads the vaults, and prints problems on standard error.
     pub(crate) fn load(&mut self) -> anyhow::Result<Contents> {
-        let (_, problems) = self.refresh(&[])?;
-        for problem in problems {
+        self.load_with(|problem| {
             // The vault is usable, even if a problem cannot be printed.
             let _unwritten = writeln!(io::stderr(), "loreloom: {problem}");
-        }
-        for source in &self.sources {
-            let shown = source.shown();
-            let told = match source.advice(&self.settings.reading) {
-                Some(advice) => format!("no note of {shown} is used as lore: {advice}"),
-                None if source.read.is_empty() => format!("no notes were found in {shown}"),
-                None => continue,
-            };
-            let _unwritten = writeln!(io::stderr(), "loreloom: {told}");
+        })
+    }
+
+    /// Reads the vaults for a server: problems go into its log.
+    pub(crate) fn load_for_server(&mut self) -> anyhow::Result<Contents> {
+        self.load_with(|problem| tracing::warn!("{problem}"))
+    }
+
+    fn load_with(&mut self, say: impl Fn(&str)) -> anyhow::Result<Contents> {
+        let (_, mut problems) = self.refresh(&[])?;
+        problems.extend(self.new_notices());
+        for problem in problems {
+            say(&problem);
         }
         self.contents()
+    }
+
+    /// What keeps the notes of vaults from being lore and was not said before.
+    fn new_notices(&mut self) -> Vec<String> {
+        let reading = &self.settings.reading;
+        let notices: Vec<String> =
+            self.sources.iter().filter_map(|source| source.notice(reading)).collect();
+        let before = std::mem::replace(&mut self.noticed, notices.clone());
+        notices.into_iter().filter(|notice| !before.contains(notice)).collect()
     }
 
     /// Reads again what changed: whether anything did, and what could not be read.
@@ -302,12 +316,12 @@ impl Vaults {
                     None => return Err(error),
                 },
             };
-            let told: Vec<String> =
+            let found: Vec<String> =
                 reading.problems.iter().map(|problem| error_chain(problem)).collect();
             if is_asked {
-                self.states.tell(at, told.clone(), true);
+                self.states.tell(at, found.clone(), true);
             }
-            problems.extend(told);
+            problems.extend(found);
             if anew {
                 source.read.clear();
             }
@@ -388,7 +402,10 @@ impl Vaults {
     }
 
     fn update(&mut self, touched: &[PathBuf]) -> anyhow::Result<Option<Contents>> {
-        let (changed, problems) = self.refresh(touched)?;
+        let (changed, mut problems) = self.refresh(touched)?;
+        if changed {
+            problems.extend(self.new_notices());
+        }
         for problem in problems {
             tracing::warn!("{problem}");
         }
@@ -437,6 +454,16 @@ impl Source {
         }
         let own = own_reading(rules, &self.overrides);
         Some(admission_advice(self.read.values().map(|(text, _)| &**text), &own))
+    }
+
+    /// What keeps it from being lore.
+    fn notice(&self, rules: &NoteRules) -> Option<String> {
+        let shown = self.shown();
+        match self.advice(rules) {
+            Some(advice) => Some(format!("no note of {shown} is used as lore: {advice}")),
+            None if self.read.is_empty() => Some(format!("no notes were found in {shown}")),
+            None => None,
+        }
     }
 
     /// Takes over files; those with the text of before keep their note.

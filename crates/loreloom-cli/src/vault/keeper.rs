@@ -11,7 +11,9 @@ use loreloom_core::{
     dialects::vault::{FieldDefinition, NoteSource},
     report::Warning,
 };
-use loreloom_server::{App, OpenVault, RegisteredVault, VaultKeeper, VaultRefusal};
+use loreloom_server::{
+    App, NoteFile, NotePlace, NoteRefusal, OpenVault, RegisteredVault, VaultKeeper, VaultRefusal,
+};
 use loreloom_settings::Changes;
 use tokio::{runtime::Handle, sync::Mutex};
 
@@ -21,6 +23,7 @@ use super::{
     contents::{Contents, SourceStates, Vaults, Watching},
     rest::{Freshness, RestAccess, is_address},
 };
+use crate::vault_folder::note_file;
 
 /// Opens vaults for a server and keeps its lore in step with them.
 pub(crate) struct Keeper {
@@ -78,9 +81,10 @@ impl Keeper {
         self.take_up(&mut work, Vec::new(), None).await
     }
 
-    /// How many are open.
-    pub(crate) fn count(&self) -> usize {
-        self.open.read().unwrap_or_else(PoisonError::into_inner).len()
+    /// How many are open, and how many notes they have, lore or not.
+    pub(crate) fn count(&self) -> (usize, usize) {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner).len();
+        (open, self.sources().iter().map(|source| source.files).sum())
     }
 
     /// Lets go of everything, so that the store can be closed.
@@ -89,6 +93,13 @@ impl Keeper {
         work.app = None;
         let watching = work.watching.take();
         close(watching).await;
+    }
+
+    /// The folder of a vault that is open.
+    fn folder_of(&self, vault: &str) -> Result<PathBuf, NoteRefusal> {
+        let open = self.open().into_iter().find(|open| open.name == vault);
+        let open = open.filter(|open| !RegisteredVault::is_address(&open.place));
+        open.map(|open| PathBuf::from(open.place)).ok_or(NoteRefusal::Elsewhere)
     }
 
     /// Opens other vaults in the place of those that are open, of which the one of the name
@@ -104,7 +115,7 @@ impl Keeper {
         let (rest, settings) = (self.rest.clone(), self.settings.clone());
         let opening = move || {
             let mut vaults = Vaults::open(&places, &rest, settings)?;
-            let contents = vaults.load()?;
+            let contents = vaults.load_for_server()?;
             anyhow::Ok((vaults, contents))
         };
         let opened =
@@ -150,11 +161,11 @@ impl Keeper {
                 continue;
             }
             let (key, certificate) = (key.clone(), certificate.clone());
-            let told = VaultOrigin::Registered { key, certificate, is_new };
+            let origin = VaultOrigin::Registered { key, certificate, is_new };
             let (folder, overrides) = (PathBuf::from(place), own_settings(notes.as_deref()));
             let patience = if is_new { Patience::MustBeThere } else { Patience::MayWait };
             let name = Some(name.clone());
-            places.push(VaultPlace { name, folder, told, patience, overrides });
+            places.push(VaultPlace { name, folder, origin, patience, overrides });
             let open_as = registered_name;
             open.push(OpenVault { name: open_as, place: place.clone(), registered: true });
         }
@@ -266,6 +277,37 @@ impl VaultKeeper for Keeper {
         let mut work = self.work.lock().await;
         let registered = work.registered.clone();
         self.take_up_or_stay(&mut work, registered, None).await
+    }
+
+    async fn note(&self, place: &NotePlace) -> Result<NoteFile, NoteRefusal> {
+        let folder = self.folder_of(&place.vault)?;
+        let path = place.path.clone();
+        let reading = tokio::task::spawn_blocking(move || {
+            let file = note_file::real(&folder, &path)?;
+            Ok(NoteFile { text: note_file::read(&file)?, writable: note_file::is_writable(&file) })
+        });
+        let read: std::io::Result<NoteFile> = reading.await.unwrap_or_else(|died| Err(died.into()));
+        read.map_err(|error| NoteRefusal::Unreadable { reason: error.to_string() })
+    }
+
+    async fn write_note(
+        &self,
+        place: &NotePlace,
+        was: &str,
+        text: &str,
+    ) -> Result<(), NoteRefusal> {
+        // One at a time, so that no writer overlooks another.
+        let _alone = self.work.lock().await;
+        if self.note(place).await?.text != was {
+            return Err(NoteRefusal::Changed);
+        }
+        let folder = self.folder_of(&place.vault)?;
+        let (path, text) = (place.path.clone(), text.to_owned());
+        let writing = tokio::task::spawn_blocking(move || {
+            note_file::replace(&note_file::real(&folder, &path)?, &text)
+        });
+        let written = writing.await.unwrap_or_else(|died| Err(died.into()));
+        written.map_err(|error| NoteRefusal::Unwritable { reason: error.to_string() })
     }
 }
 

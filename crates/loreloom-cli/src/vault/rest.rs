@@ -223,8 +223,8 @@ impl Freshness {
         let mut poll = Poll::every(self.refreshing.poll);
         loop {
             tokio::select! {
-                told = turns.changed() => {
-                    if told.is_err() {
+                changed = turns.changed() => {
+                    if changed.is_err() {
                         return;
                     }
                     self.states.tell_turn();
@@ -411,7 +411,7 @@ mod tests {
         let wait = Duration::from_secs(2);
         let refreshing = Refreshing { ttl: None, every: None, poll, wait };
         let (turn, turns) = watch::channel(0);
-        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let (tell, mut reads) = tokio::sync::mpsc::unbounded_channel();
         let read_again: Arc<dyn Fn() + Send + Sync> = Arc::new(move || tell.send(()).unwrap());
         let freshness = Freshness::new(refreshing, SourceStates::default());
         // Far more turns than one poll takes, and none of them asks for a read.
@@ -422,7 +422,7 @@ mod tests {
             }
         };
         tokio::select! {
-            read = told.recv() => assert_eq!(read, Some(())),
+            read = reads.recv() => assert_eq!(read, Some(())),
             () = freshness.keep_up(turns, read_again) => panic!("it ended"),
             () = telling => panic!("it was never polled"),
         }

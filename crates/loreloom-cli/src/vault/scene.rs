@@ -31,7 +31,7 @@ fn field(text: &str) -> anyhow::Result<(String, String)> {
         Some((name, value)) if !name.trim().is_empty() => {
             Ok((name.trim().to_owned(), value.trim().to_owned()))
         }
-        Some(_) | None => anyhow::bail!("a scene is told as `FIELD=VALUE`, found `{text}`"),
+        Some(_) | None => anyhow::bail!("a scene is given as `FIELD=VALUE`, found `{text}`"),
     }
 }
 

@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::run::{printed, refused, run, write};
+use crate::{
+    run::{printed, refused, run, write},
+    serve::Server,
+};
 
 const BOOK: &str = r#"{
   "entries": {
@@ -111,4 +114,33 @@ fn a_book_that_did_not_change_is_told_so() {
     assert!(text.ends_with("\nnothing changed\n") && !text.contains("undo"), "{text}");
     let text = printed(home.path(), &[&add[..], &["--json"]].concat());
     assert_eq!(text, "{\"revision\":1,\"changed\":false}\n");
+}
+
+/// A book of the configuration runs by the rules that are written there, and by no others.
+#[tokio::test]
+async fn the_rules_of_a_book_are_written_in_the_configuration() {
+    let home = TempDir::new().unwrap();
+    let book = r#"{"entries": {"0": {"uid": 0, "key": ["dragon"], "comment": "Dragons",
+        "content": "They sleep.", "position": 0}}}"#;
+    write(home.path(), "lair.json", book);
+    for (rules, dialect, depth, finds) in [
+        ("", "world-info", "the newest 2 messages", false),
+        ("dialect = \"kobold\"", "kobold", "the whole chat", true),
+        ("world_info.match_whole_words = false", "world-info", "the newest 2 messages", true),
+    ] {
+        let config = format!("[[books]]\nfile = \"lair.json\"\n{rules}\n");
+        write(home.path(), "config.toml", &config);
+        let server = Server::with(home.path(), &["--config", "config.toml", "--no-memory"]);
+        let (_, books) = server.api("GET", "/books", &Value::Null).await;
+        let book = &books["items"][0];
+        assert_eq!(
+            (&book["dialect"], &book["rules"]["depth"]),
+            (&json!(dialect), &json!(depth)),
+            "{rules}: {books}"
+        );
+        let reply = server.say(&[json!({"role": "user", "content": "Two dragons!"})]).await;
+        let turn = server.stored(&reply).await;
+        let verdict = &turn["record"]["report"]["verdicts"][0]["outcome"]["verdict"];
+        assert_eq!(*verdict == "activated", finds, "{rules}: {turn}");
+    }
 }

@@ -217,7 +217,7 @@ async fn what_the_command_line_names_wins() {
 #[test]
 fn a_feature_of_the_configuration_that_cannot_be_used_stops_the_start() {
     let home = TempDir::new().unwrap();
-    let config = "[connections.far]\nurl = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n\
+    let config = "[connections.far]\nurl = \"http://127.0.0.1:9/v1\"\n\
                   [features]\nembedder = \"far\"\n";
     write(home.path(), "config.toml", config);
     let start = [&SERVE, &["--data", "data", "--config", "config.toml"][..]].concat();

@@ -55,6 +55,9 @@ async fn lines_for_programs_are_json_objects() {
     let time = line["time"].as_str().unwrap();
     assert!(time.len() == 24 && time.ends_with('Z'), "{time}");
     assert!(line["error"].as_str().unwrap().contains("cannot be reached"), "{line}");
+    let start = lines.iter().find(|line| line["message"] == "started").unwrap();
+    assert_eq!((&start["level"], &start["books"]), (&json!("INFO"), &json!(0)));
+    assert!(log.lines().all(|line| line.starts_with('{')), "{log}");
     // Nothing is written twice.
     assert_eq!(log.matches("a request got no answer").count(), 1, "{log}");
 }

@@ -91,11 +91,61 @@ fn everything_goes_out_and_in_again_and_smart_memorys_data_too() {
     let there = |arguments: &[&str]| {
         printed(home, &[&["memory", "--data", "elsewhere"], arguments].concat())
     };
-    assert_eq!(there(&["import", "all.json"]), "2 writes are new\n");
+    let waits =
+        "the chat `tale` is not stored yet: its memories are used once it is imported or played\n";
+    let stored =
+        format!("2 writes are new\ncharacter Torvald: 1 record\nchat tale: 1 record\n{waits}");
+    assert_eq!(there(&["import", "all.json"]), stored);
+    let listed = there(&["list", "--chat", "tale"]);
+    assert!(listed.contains("So far.") && listed.ends_with(waits), "{listed}");
     assert!(there(&["list", "--character", "Torvald"]).contains("Torvald is deaf."));
+    let fresh = ["memory", "--data", "fresh", "import", "all.json"];
+    assert_eq!(printed(home, &fresh), stored, "into a folder that is not there");
+    let named = ["memory", "--data", "newer", "import", "smart.jsonl", "--chat", "later"];
+    let taken = format!("later: taken in\n{}", waits.replace("tale", "later"));
+    assert_eq!(printed(home, &named), taken, "the chat comes later");
     write(home, "wrong.json", "{\"a\":1}");
     let said = refused(home, &["memory", "--data", "data", "import", "wrong.json"]);
     assert!(said.contains("this is no archive of memory"), "{said}");
+}
+
+#[test]
+fn a_secret_is_revealed_and_a_memory_never_was_so() {
+    let home = home();
+    let home = home.path();
+    let who = ["--character", "Torvald"];
+    let fields = [
+        "--set",
+        "id=\"k1\"",
+        "--set",
+        "type=\"hiding\"",
+        "--set",
+        "subject=\"Torvald\"",
+        "--set",
+        "target=\"Mira\"",
+        "--set",
+        "content=\"Torvald sold the bell\"",
+    ];
+    memory(home, &[&["put", "insight", "k1", who[0], who[1]][..], &fields[..]].concat());
+    let said = memory(home, &["reveal", "k1", "--to", "Mira", "--in", "tale", who[0], who[1]]);
+    assert!(said.starts_with("revealed to Mira (undo with"), "{said}");
+    let known = value(home, &["list", "--character", "Mira"]);
+    let known = &known[0]["fields"];
+    assert_eq!((&known["type"], &known["subject"]), (&json!("knows"), &json!("Mira")));
+    let events = value(home, &["show", "k1", who[0], who[1]])["events"].clone();
+    assert_eq!(events.as_array().unwrap().last().unwrap()["kind"], "revealed");
+    let added = value(home, &["add", "Torvald has a brother.", who[0], who[1]]);
+    let id = added["did"].as_str().unwrap().strip_prefix("added ").unwrap().to_owned();
+    let text = ["--text", "Torvald is an only child."];
+    memory(home, &["retcon", &id, text[0], text[1], who[0], who[1]]);
+    let listed = value(home, &["list", who[0], who[1]]).to_string();
+    assert!(listed.contains("only child") && !listed.contains("has a brother"), "{listed}");
+    let events = value(home, &["show", &id, who[0], who[1]])["events"].clone();
+    assert_eq!(events.as_array().unwrap().last().unwrap()["kind"], "retconned");
+    let wrong =
+        ["memory", "--data", "data", "reveal", &id, "--to", "Mira", "--in", "tale", who[0], who[1]];
+    let said = refused(home, &wrong);
+    assert!(said.contains("only knowledge can be revealed"), "{said}");
 }
 
 #[test]
@@ -125,7 +175,7 @@ fn a_model_is_tried_out_and_nothing_is_stored() {
     let tried: Value = serde_json::from_str(&tried).unwrap();
     let trials: Vec<&str> =
         tried.as_array().unwrap().iter().filter_map(|one| one["trial"].as_str()).collect();
-    assert_eq!(trials, ["long_term", "session", "arcs", "ledger", "epistemic"]);
+    assert_eq!(trials, ["long_term", "session", "arcs", "ledger", "epistemic", "together"]);
     assert!(std::fs::read_dir(home.path()).unwrap().next().is_none());
 }
 

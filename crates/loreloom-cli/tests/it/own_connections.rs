@@ -1,6 +1,10 @@
 //! Connections, routes and keys that are set up through the API of the real server.
 
-use std::{path::Path, process::Command, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
 
 use loreloom_core::{ids::TenantId, units::Timestamp};
 use loreloom_ports::Change;
@@ -276,4 +280,123 @@ async fn servers_on_one_postgres_share_connections() {
     let Some(cluster) = Cluster::start().unwrap() else { return };
     let home = TempDir::new().unwrap();
     shared(home.path(), &["--store", &cluster.url()]).await;
+}
+
+#[tokio::test]
+async fn a_key_that_is_given_is_used_and_only_its_owner_can_read_it() {
+    let (home, cloud) = (TempDir::new().unwrap(), model("from the cloud"));
+    let server = Server::started(command(home.path(), &[]));
+    let settings = json!({"url": format!("{}/v1", cloud.base_url())});
+    server.api("PUT", "/connections/cloud", &settings).await;
+    let pasted = "sk-pasted-on-the-page";
+    let (status, made) = server
+        .api("PUT", "/connections/cloud/key", &json!({ "key": format!(" {pasted}\n") }))
+        .await;
+    assert_eq!(status, 200, "{made}");
+    assert!(!made.to_string().contains(pasted), "a key is never shown");
+    assert_eq!(says(&server, "cloud/x").await, (200, json!("from the cloud")));
+    let sent = cloud.received().pop().unwrap();
+    assert_eq!(sent.header("authorization"), Some(&*format!("Bearer {pasted}")));
+    let keys = || -> Vec<PathBuf> {
+        let all = std::fs::read_dir(home.path().join("data/keys")).unwrap();
+        all.map(|one| one.unwrap().path()).collect()
+    };
+    let [file] = <[PathBuf; 1]>::try_from(keys()).unwrap();
+    #[expect(clippy::disallowed_methods, reason = "a test looks at what was written")]
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(written, pasted);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));
+    }
+    let (status, wrong) =
+        server.api("PUT", "/connections/cloud/key", &json!({"key": "a\nb"})).await;
+    assert_eq!(
+        (status, &wrong["detail"]),
+        (422, &json!("`key` must have 1 to 4096 characters on one line"))
+    );
+    let (status, _) = server.api("PUT", "/connections/none/key", &json!({"key": "x"})).await;
+    assert_eq!(status, 404);
+    // One that corrects it is used at once, and the first is gone.
+    let corrected = json!({"key": "sk-corrected"});
+    assert_eq!(server.api("PUT", "/connections/cloud/key", &corrected).await.0, 200);
+    assert_eq!(says(&server, "cloud/x").await, (200, json!("from the cloud")));
+    let sent = cloud.received().pop().unwrap();
+    assert_eq!(sent.header("authorization"), Some("Bearer sk-corrected"));
+    assert!(!file.exists() && keys().len() == 1, "{:?}", keys());
+    drop(server);
+    // It is there after a restart.
+    let server = Server::started(command(home.path(), &[]));
+    assert_eq!(says(&server, "cloud/x").await, (200, json!("from the cloud")));
+    let sent = cloud.received().pop().unwrap();
+    assert_eq!(sent.header("authorization"), Some("Bearer sk-corrected"));
+    // A file that somebody named is theirs.
+    crate::run::write(home.path(), "own-key", "sk-own");
+    let own = home.path().join("own-key");
+    let shared = keys().remove(0).display().to_string();
+    for (name, key) in [("own", own.display().to_string()), ("too", shared)] {
+        let mut settings = settings.clone();
+        settings["key"] = json!(format!("file:{key}"));
+        assert_eq!(server.api("PUT", &format!("/connections/{name}"), &settings).await.0, 201);
+    }
+    for (name, left) in [("own", 1), ("cloud", 1), ("too", 0)] {
+        let path = format!("/connections/{name}");
+        assert_eq!(server.api("DELETE", &path, &json!({})).await.0, 200);
+        assert_eq!(keys().len(), left, "after `{name}`");
+    }
+    assert!(own.exists());
+}
+
+/// Does what `secret-tool` does, with a file in place of the desktop's keyring.
+#[cfg(unix)]
+const SECRET_TOOL: &str = r#"#!/bin/sh
+cd "$(dirname "$0")" || exit 1
+case $1 in
+  store) printf '%s\n' "$*" >stored; cat >kept ;;
+  clear) rm kept; printf '%s\n' "$*" >cleared ;;
+  lookup) [ "$2 $3 $4" = "service loreloom username" ] && cat kept ;;
+esac
+"#;
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_key_goes_into_the_keyring_where_there_is_one() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (home, cloud) = (TempDir::new().unwrap(), model("from the cloud"));
+    let tools = home.path().join("tools");
+    std::fs::create_dir(&tools).unwrap();
+    crate::run::write(&tools, "secret-tool", SECRET_TOOL);
+    let runs = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(tools.join("secret-tool"), runs).unwrap();
+    let started = || {
+        let mut command = command(home.path(), &[]);
+        command.env("PATH", format!("{}:/usr/bin:/bin", tools.display()));
+        Server::started(command)
+    };
+    let server = started();
+    let settings = json!({"url": format!("{}/v1", cloud.base_url())});
+    server.api("PUT", "/connections/cloud", &settings).await;
+    let pasted = json!({"key": "sk-pasted-on-the-page"});
+    let (status, made) = server.api("PUT", "/connections/cloud/key", &pasted).await;
+    assert_eq!(status, 200, "{made}");
+    let own = made["item"]["items"].as_array().unwrap().iter().find(|one| one["name"] == "cloud");
+    let source = own.unwrap()["settings"]["key"].as_str().unwrap().to_owned();
+    assert!(source.starts_with("keyring:loreloom/"), "{source}");
+    assert!(source.contains("/data/keys/cloud@"), "{source}");
+    assert!(!home.path().join("data/keys").exists(), "it is kept once");
+    #[expect(clippy::disallowed_methods, reason = "a test looks at what was written")]
+    let arguments = std::fs::read_to_string(tools.join("stored")).unwrap();
+    assert!(!arguments.contains("sk-pasted"), "no argument names the key: {arguments}");
+    drop(server);
+    let server = started();
+    assert_eq!(says(&server, "cloud/x").await, (200, json!("from the cloud")));
+    let sent = cloud.received().pop().unwrap();
+    assert_eq!(sent.header("authorization"), Some("Bearer sk-pasted-on-the-page"));
+    assert_eq!(server.api("DELETE", "/connections/cloud", &json!({})).await.0, 200);
+    #[expect(clippy::disallowed_methods, reason = "a test looks at what was written")]
+    let cleared = std::fs::read_to_string(tools.join("cleared")).unwrap();
+    let user = source.strip_prefix("keyring:loreloom/").unwrap();
+    assert_eq!(cleared.trim_end(), format!("clear service loreloom username {user}"));
 }

@@ -143,10 +143,15 @@ async fn whoever_starts_a_server_is_told_what_it_does_and_why_a_model_does_not_a
     write(home.path(), "book.json", BOOK);
     std::fs::create_dir(home.path().join("vault")).unwrap();
     write(home.path(), "vault/Bell.md", "---\ntags: [lorebook]\nkeys: [bell]\n---\nCracked.\n");
+    std::fs::create_dir(home.path().join("plain")).unwrap();
+    for at in 0..3 {
+        write(home.path(), &format!("plain/Note{at}.md"), "Said by people. #place\n");
+    }
     // A port that nobody listens on any more.
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let upstream = format!("http://ann:s3cret@{gone}/v1");
-    let lore = ["--book", "book.json", "--vault", "vault", "--upstream", upstream.as_str()];
+    let folders = ["--vault", "own=vault", "--vault", "plain=plain"];
+    let lore = [&["--book", "book.json", "--upstream", upstream.as_str()][..], &folders].concat();
     let arguments = [&SERVE[..], &["--data", "data"], &lore].concat();
     let mut command = loreloom(home.path(), &arguments);
     let log = std::fs::File::create(home.path().join("log")).unwrap();
@@ -167,7 +172,10 @@ async fn whoever_starts_a_server_is_told_what_it_does_and_why_a_model_does_not_a
     for line in [
         format!("front ends: set their API address to {url}/v1\n"),
         "stories:    data/stories.sqlite\n".to_owned(),
-        "lore:       1 book, 1 vault with 1 note\n".to_owned(),
+        "lore:       1 book, 2 vaults with 4 notes, 1 of them lore\n".to_owned(),
+        "plain` is used as lore: `vault.notes` is `tagged`; `--vault-notes all` uses all 3 notes, \
+         and `--vault-notes '#place'` those with one tag"
+            .to_owned(),
     ] {
         assert!(log.contains(&line), "{log}");
     }

@@ -97,6 +97,8 @@ async fn a_past_turn_is_decided_again_to_the_byte() {
     let error =
         refused(home, &over(&["why", "--chat", "story", "--at", "3", "--book", "new.json"]));
     assert!(error.contains("it needs `--with-today`"), "{error}");
+    let newest = value(home, &["why", "--chat", "story", "--json"]);
+    assert_eq!((&newest["turn"], &newest["message"]), (&json!(3), &json!(3)));
     // The first turn's reply was swiped away; the turn itself is still there.
     let why = printed(home, &over(&["why", "--chat", "story", "--turn", "1"]));
     assert!(why.starts_with("message 1 (Mira: "), "{why}");
@@ -181,7 +183,7 @@ async fn chats_show_and_tree_tell_the_story() {
     let tree = printed(home, &over(&["tree", "story"]));
     let lines: Vec<&str> = tree.lines().collect();
     assert!(lines[0].starts_with("* 1 Mira: I hear a bell.  [2 turns]"), "{tree}");
-    assert!(lines.last().unwrap().starts_with("* 4 assistant: "), "{tree}");
+    assert!(lines.last().unwrap().starts_with("* 4 Torvald: "), "{tree}");
 }
 
 #[tokio::test]
@@ -276,11 +278,7 @@ fn a_sillytavern_chat_is_imported_with_swipes_and_branches() {
     write(home, "chat.jsonl", JSONL);
     write(home, "branch.jsonl", BRANCH);
     let imported = printed(home, &over(&["import", "chat.jsonl", "branch.jsonl"]));
-    assert_eq!(
-        imported,
-        "chat `chat`: 8 messages, 3 other versions as branches\n\
-         1 narrator message is no part of the story and stays out\n"
-    );
+    assert_eq!(imported, "chat `chat`: 9 messages, 3 other versions as branches\n");
     assert_eq!(
         printed(home, &over(&["tree", "chat"])),
         "  ├─ 1 Torvald: Well met.\n\
@@ -290,7 +288,8 @@ fn a_sillytavern_chat_is_imported_with_swipes_and_branches() {
          * 2 Mira: I hear a bell.\n\
          \x20 ├─ 3 Torvald: It is near.\n\
          * 3 Torvald: It is far.\n\
-         * 4 Mira: To the tower!\n"
+         * 4 Note: Night falls.\n\
+         * 5 Mira: To the tower!\n"
     );
     assert_eq!(printed(home, &over(&["doctor"])), "nothing is wrong\n");
     let error = refused(home, &over(&["import", "chat.jsonl"]));
@@ -299,7 +298,7 @@ fn a_sillytavern_chat_is_imported_with_swipes_and_branches() {
     printed(home, &over(&["export", "chat", "out.json"]));
     printed(home, &["import", "out.json", "--data", "other"]);
     let tree = printed(home, &["tree", "chat", "--data", "other"]);
-    assert_eq!(tree.lines().count(), 8, "{tree}");
+    assert_eq!(tree.lines().count(), 9, "{tree}");
 }
 
 #[tokio::test]
@@ -318,7 +317,7 @@ async fn replay_prints_the_timeline_and_diff_run_what_changes() {
         .iter()
         .map(|turn| (turn["at"].as_u64().unwrap(), titles(&turn["fired"])))
         .collect();
-    assert_eq!(fired, [(2, vec!["The bell"]), (4, vec!["The bell", "The tower"])]);
+    assert_eq!(fired, [(2, vec!["The bell"]), (5, vec!["The bell", "The tower"])]);
     let error = refused(home, &over(&["replay", "chat.jsonl"]));
     assert!(error.contains("were not kept: say them with `--book FILE`"), "{error}");
     let books = ["--old", "book.json", "--new", "new.json"];
@@ -328,7 +327,7 @@ async fn replay_prints_the_timeline_and_diff_run_what_changes() {
         diff,
         "chat.jsonl: 2 of 2 turns change, 0 no longer fit the budget\n\
          message 2: 5 → 5 tokens\n  ~ The bell (5 tokens)\n\
-         message 4: 10 → 9 tokens\n  + The priest (4 tokens)\n  - The tower (5 tokens)\n  ~ The bell (5 tokens)\n\
+         message 5: 10 → 9 tokens\n  + The priest (4 tokens)\n  - The tower (5 tokens)\n  ~ The bell (5 tokens)\n\
          story: 2 of 2 turns change, 0 no longer fit the budget, 1 new firing looks accidental\n\
          message 1: 5 → 5 tokens\n  ~ The bell (5 tokens)\n\
          message 3: 10 → 9 tokens\n  + The priest (4 tokens, looks accidental)\n  - The tower (5 tokens)\n  ~ The bell (5 tokens)\n"

@@ -1,12 +1,14 @@
 //! Several servers that keep their stories in one database.
 
 use std::{
+    collections::BTreeSet,
     path::Path,
     time::{Duration, Instant},
 };
 
 use loreloom_testkit::{
     fleet::{self, FleetTally},
+    model_server::{ModelServer, Reply, Script},
     postgres::Cluster,
 };
 use serde_json::{Value, json};
@@ -145,4 +147,53 @@ async fn a_book_that_is_added_is_live_at_every_server_of_a_file() {
 async fn a_book_that_is_added_is_live_at_every_server_of_a_postgres() {
     let Some(cluster) = Cluster::start().unwrap() else { return };
     a_book_is_live_at_all(&["--store", &cluster.url()]).await;
+}
+
+/// Three servers share the work of memory. Each piece of it has an effect once.
+async fn no_job_is_done_twice(place: &[&str]) {
+    let slow = || Reply::text("NONE").after(Duration::from_millis(50));
+    let model = ModelServer::start(Script::new().answering(move |_| Some(slow()))).unwrap();
+    let home = TempDir::new().unwrap();
+    let home = home.path();
+    let memory_model = format!("m@{}/v1", model.base_url());
+    let server = || Server::keeping(home, place, &["--memory-model", &memory_model]);
+    let servers = [server(), server(), server()];
+    let mut messages = Vec::new();
+    for turn in 0..TURNS {
+        let line = format!("Mira rings the bell of tower {turn} and walks on to the next.");
+        messages.push(json!({ "role": "user", "content": line }));
+        let reply = servers[turn % servers.len()].say(&messages).await;
+        messages.push(json!({ "role": "assistant", "content": reply }));
+    }
+    let jobs = |all: &[&str]| -> Vec<Value> {
+        let printed = printed(home, &[&["jobs", "--json"], all, place].concat());
+        serde_json::from_str(&printed).unwrap()
+    };
+    let begun = Instant::now();
+    while !jobs(&[]).is_empty() {
+        assert!(begun.elapsed() < Duration::from_mins(1), "{:?}", jobs(&[]));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let jobs = jobs(&["--all"]);
+    // A job gives way to a newer one that reads the same messages. It may have begun: a turn that
+    // comes meanwhile takes its question back.
+    let (done, others): (Vec<&Value>, Vec<&Value>) =
+        jobs.iter().partition(|job| job["state"] == "done");
+    assert!(others.iter().all(|job| job["state"] == "cancelled"), "{others:?}");
+    let reads = |job: &Value| job["body"].get("reads").unwrap_or(&job["body"]).to_string();
+    let work = |job: &&Value| format!("{} {}", job["kind"], reads(job));
+    let different: BTreeSet<String> = done.iter().map(work).collect();
+    assert!(!done.is_empty() && different.len() == done.len(), "{done:?}");
+    assert!(!model.received().is_empty());
+}
+
+#[tokio::test]
+async fn no_job_is_done_twice_by_three_servers_on_one_file() {
+    no_job_is_done_twice(&["--data", "data"]).await;
+}
+
+#[tokio::test]
+async fn no_job_is_done_twice_by_three_servers_on_one_postgres() {
+    let Some(cluster) = Cluster::start().unwrap() else { return };
+    no_job_is_done_twice(&["--store", &cluster.url()]).await;
 }

@@ -118,10 +118,10 @@ fn notes_of_the_same_title_are_settled_as_asked() {
         ids.sort();
         ids
     };
-    assert_eq!(titles("all"), ["a:The Bell", "a:Tower", "b:The Bell"]);
-    assert_eq!(titles("first"), ["a:The Bell", "a:Tower"]);
-    assert_eq!(titles("last"), ["a:Tower", "b:The Bell"]);
-    assert_eq!(titles("merge"), ["a:The Bell", "a:Tower"]);
+    assert_eq!(titles("all"), ["a:Bell", "a:places/Tower", "b:Bell"]);
+    assert_eq!(titles("first"), ["a:Bell", "a:places/Tower"]);
+    assert_eq!(titles("last"), ["a:places/Tower", "b:Bell"]);
+    assert_eq!(titles("merge"), ["a:Bell", "a:places/Tower"]);
     let twice = ["weave", "--vault", "vault", "--vault", "vault", "--chat", "chat.json"];
     assert_eq!(
         refused(home.path(), &twice),
@@ -181,6 +181,70 @@ async fn a_served_vault_follows_its_folder() {
     until_woven(&server, &[]).await;
     note(home.path(), "vault/new/Tower.md", TOWER);
     until_woven(&server, &["Tower"]).await;
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test looks at the files it made")]
+#[tokio::test]
+async fn a_note_is_changed_in_place_and_its_old_text_comes_back() {
+    let home = home();
+    let file = home.path().join("vault/Bell.md");
+    let server = Server::with(home.path(), &["--vault", "vault"]);
+    until_woven(&server, &["The Bell", "Tower"]).await;
+    let note = "/lore/notes/%3ABell";
+    let (status, seen) = server.api("GET", note, &Value::Null).await;
+    let view = json!({"id": ":Bell", "path": "Bell.md", "text": BELL, "writable": true});
+    assert_eq!((status, seen), (200, view));
+    let great = BELL.replace("# The Bell", "# The Great Bell");
+    let (status, wrote) = server.api("PUT", note, &json!({ "text": great })).await;
+    assert_eq!((status, &wrote["item"]["text"]), (200, &json!(great)));
+    assert_eq!(fs::read_to_string(&file).unwrap(), great);
+    until_woven(&server, &["The Great Bell", "Tower"]).await;
+    // The history shows both texts.
+    let changes = format!("/revisions/{}/changes", wrote["revision"]);
+    let (_, changes) = server.api("GET", &changes, &Value::Null).await;
+    let field = &changes["items"][0]["fields"][0];
+    assert_eq!((&field["before"], &field["after"]), (&json!(BELL), &json!(great)), "{changes}");
+    // Undone and done again.
+    let (status, undone) = server.api("POST", "/undo", &json!({"undo": wrote["undo"]})).await;
+    assert_eq!((status, fs::read_to_string(&file).unwrap().as_str()), (200, BELL));
+    let (status, _) = server.api("POST", "/undo", &json!({"undo": undone["undo"]})).await;
+    assert_eq!((status, fs::read_to_string(&file).unwrap()), (200, great.clone()));
+    // What somebody else wrote is not written over.
+    fs::write(&file, TOWER).unwrap();
+    let stale = reqwest::Client::new().put(format!("{}/api/v1{note}", server.url()));
+    let stale = stale.header("if-match", "\"0123\"").json(&json!({"text": "mine"}));
+    assert_eq!(stale.send().await.unwrap().status().as_u16(), 412);
+    let (status, refused) = server.api("POST", "/undo", &json!({"undo": wrote["undo"]})).await;
+    let reason = "the note's file was changed meanwhile: read it again";
+    assert_eq!((status, &refused["detail"]), (412, &json!(reason)));
+    assert_eq!(fs::read_to_string(&file).unwrap(), TOWER);
+    let (status, _) = server.api("GET", "/lore/notes/%3ANone", &Value::Null).await;
+    assert_eq!(status, 404);
+}
+
+/// A store that takes no changes of notes.
+const REFUSING: &str = "CREATE TRIGGER refusing BEFORE INSERT ON documents \
+                        WHEN NEW.key LIKE 'note/%' BEGIN SELECT RAISE(ABORT, 'no'); END";
+
+#[expect(clippy::disallowed_methods, reason = "the test looks at the files it made")]
+#[tokio::test]
+async fn a_note_whose_old_text_cannot_be_kept_stays_as_it_was() {
+    let home = home();
+    let file = home.path().join("vault/Bell.md");
+    let server = Server::with(home.path(), &["--vault", "vault"]);
+    let note = "/lore/notes/%3ABell";
+    let said = |word: &str| BELL.replace("Cracked", word);
+    let (status, _) = server.api("PUT", note, &json!({ "text": said("first") })).await;
+    assert_eq!(status, 200);
+    // From now on the store takes no changes of notes.
+    let store = rusqlite::Connection::open(home.path().join("data/stories.sqlite")).unwrap();
+    store.execute_batch(REFUSING).unwrap();
+    let (status, refused) = server.api("PUT", note, &json!({ "text": said("second") })).await;
+    assert!(status >= 500, "{status} {refused}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), said("first"));
+    store.execute_batch("DROP TRIGGER refusing").unwrap();
+    let (status, _) = server.api("PUT", note, &json!({ "text": said("third") })).await;
+    assert_eq!((status, fs::read_to_string(&file).unwrap()), (200, said("third")));
 }
 
 #[expect(clippy::disallowed_methods, reason = "the test looks at the files it made")]
@@ -385,7 +449,7 @@ fn a_model_that_is_to_select_is_asked_or_its_name_is_asked_for() {
         table(&text)[..2],
         [
             "Tower     woven          4  chosen by the selecting model (high): seen; in the chat at depth 4",
-            "The Bell  out            -  “bell” was found, but the selecting model did not choose it",
+            "The Bell  out            -  “bell”, “The Bell” were found, but the selecting model did not choose it",
         ]
     );
 }

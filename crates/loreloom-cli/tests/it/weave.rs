@@ -129,11 +129,16 @@ fn the_smallest_change_is_told_and_was_tried() {
         ("2", "The rope would have fired with: switch it on; let the newest message say “rope”"),
     ] {
         let text = printed(home.path(), &weave(&["--chat", "chat.jsonl", "--explain", entry]));
-        assert_eq!(text.lines().last(), Some(expected));
+        assert!(text.lines().any(|line| line.starts_with(expected)), "{text}");
     }
     let value = json(home.path(), &["--chat", "chat.jsonl", "--json", "--explain", "The tower"]);
     let change = serde_json::json!([{ "change": "scan_depth", "messages": 4 }]);
     assert_eq!(value["explained"]["fix"]["changes"], change);
+    let fixes = value["explained"]["fixes"].as_array().unwrap();
+    let words: Vec<&Value> = fixes.iter().map(|fix| &fix["words"][0]).collect();
+    assert_eq!(words[0], "scan 4 messages for it");
+    assert_eq!(*words.last().unwrap(), "make it constant");
+    assert!(fixes.iter().all(|fix| fix["tokens"].as_i64() > Some(0)), "{value}");
     let error = refused(home.path(), &weave(&["--chat", "chat.jsonl", "--explain", "x"]));
     assert_eq!(error, "loreloom: no entry is called `x`\n");
 }
@@ -335,10 +340,40 @@ fn effects_that_a_chat_brings_along_go_on() {
     let text = printed(home.path(), &[&arguments[..], &["--explain", "Cooling"]].concat());
     assert!(text.contains("cooling down until message 7"), "{text}");
     assert!(text.contains("\nOdo rings.\n"), "{text}");
-    let fix = "Cooling would have fired with: wait until the chat has 7 messages";
-    assert_eq!(text.lines().last(), Some(fix));
+    let fixes = "Cooling would have fired with: wait until the chat has 7 messages (+1 tokens)\n  \
+                 or with: take its cooldown away (+1 tokens)\n";
+    assert!(text.ends_with(fixes), "{text}");
     // Another version of the entry is another entry.
     write(home.path(), "chat.jsonl", &chat(1));
     let text = printed(home.path(), &arguments);
     assert!(text.contains("Cooling  woven"), "{text}");
+}
+
+#[test]
+fn an_outlet_is_woven_only_if_a_marker_takes_it() {
+    let home = home();
+    let book = r#"{"entries":{"0":{"uid":0,"key":["bell"],"comment":"Crack","content":"It is cracked.",
+        "position":7,"outletName":"spot"}}}"#;
+    write(home.path(), "book.json", book);
+    let woven = |main: &str| {
+        let text =
+            printed(home.path(), &weave(&["--chat", "messages.json", "--main", main, "--why"]));
+        let verdict = text.lines().last().unwrap_or_default().to_owned();
+        (text.lines().nth(1).unwrap_or_default().to_owned(), verdict)
+    };
+    assert_eq!(
+        woven("{{user}} hears: {{outlet::spot}}"),
+        (
+            "User hears: It is cracked.".to_owned(),
+            "Crack  woven          4  “bell” in message 1 (user); at the outlet “spot”".to_owned()
+        )
+    );
+    assert_eq!(
+        woven("Be brief."),
+        (
+            "Be brief.".to_owned(),
+            "Crack  out            -  the prompt has no marker for “spot”, so it was not put in"
+                .to_owned()
+        )
+    );
 }

@@ -18,6 +18,9 @@ pub struct Layout {
     /// Whether its last message is to be continued, so that nothing may follow it.
     #[serde(skip_serializing_if = "is_default")]
     pub continues: bool,
+    /// Whether the front end merged roles but has messages of the system inside the chat.
+    #[serde(skip_serializing_if = "is_default")]
+    pub system_inside: bool,
     /// How entries are wrapped that are put into it: a front end has them without.
     #[serde(skip_serializing_if = "is_default")]
     pub wrap: WrapFormat,
@@ -32,6 +35,10 @@ pub struct Layout {
     /// How many messages at its beginning nothing can be put before.
     #[serde(skip_serializing_if = "is_default")]
     pub fixed: usize,
+    /// Where places are in a prompt that we built ourselves, in the order of its template: each is
+    /// before this message.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<(Place, usize)>,
     /// What comes before the chat, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub head: Vec<PromptMark>,
@@ -177,10 +184,12 @@ mod tests {
         let layout = Layout {
             form: PromptForm::Alternating,
             continues: true,
+            system_inside: true,
             wrap: WrapFormat::Lb,
             slot: None,
             lore_format: "[{0}]".to_owned(),
             fixed: 1,
+            places: Vec::new(),
             head: vec![mark(0, Some((3, 9)), Role::System, MarkKind::Example)],
             chat: vec![
                 mark(1, None, Role::User, MarkKind::Story),
@@ -188,7 +197,7 @@ mod tests {
             ],
         };
         let stored = serde_json::to_string(&layout).unwrap();
-        let expected = r#"{"form":"alternating","continues":true,"wrap":"lb","lore_format":"[{0}]","fixed":1,"head":[[0,4,3,9]],"chat":[[1,13],[2,27]]}"#;
+        let expected = r#"{"form":"alternating","continues":true,"system_inside":true,"wrap":"lb","lore_format":"[{0}]","fixed":1,"head":[[0,4,3,9]],"chat":[[1,13],[2,27]]}"#;
         assert_eq!(stored, expected);
         assert_eq!(serde_json::from_str::<Layout>(&stored).unwrap(), layout);
         for odd in ["[1]", "[1,99]", "[1,0,5,2]"] {

@@ -7,6 +7,7 @@
 use super::{Insertion, Joined, PromptEdit};
 use crate::{
     chat::Role,
+    macros::MacroValues,
     place::{Injection, LOREBOOK_SLOT, Place, Provenance},
     prompt::PromptMessage,
 };
@@ -142,6 +143,19 @@ pub(super) fn filled_text(text: &str, injections: &[Injection]) -> Vec<(Role, Jo
         message.text = message.text.trim().to_owned();
     }
     messages
+}
+
+/// A text with its macros replaced, except the markers that lore is put into.
+pub(super) fn expanded(text: &str, macros: &MacroValues<'_>) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut from = 0;
+    for (start, end, _) in markers(text) {
+        result.push_str(&macros.expand(&text[from..start]));
+        result.push_str(&text[start..end]);
+        from = end;
+    }
+    result.push_str(&macros.expand(&text[from..]));
+    result
 }
 
 /// Whether a marker of these texts asks for an injection.

@@ -8,6 +8,7 @@ mod inside;
 mod join;
 mod layout;
 mod markers;
+mod outline;
 mod places;
 mod plan;
 mod seams;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 pub use self::{
     join::{Joined, JoinedPiece},
     layout::{Layout, MarkKind, PromptForm, PromptMark},
+    outline::{ChatPiece, outline},
     plan::{Insertion, Plan, PromptEdit},
     seams::{Marker, Seams},
     template::{PromptBlock, PromptTemplate, PromptTexts, build},

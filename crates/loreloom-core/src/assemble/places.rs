@@ -10,14 +10,19 @@
 mod point;
 mod present;
 
-use self::{point::Point, present::Present};
+use std::borrow::Cow;
+
+use self::{
+    point::{Point, TextPrompt},
+    present::Present,
+};
 use super::{
     Insertion, Joined, Layout, MarkKind, Plan, PromptEdit, PromptForm, PromptMark,
     inside::by_depth, markers::FilledMarkers,
 };
 use crate::{
     chat::Role,
-    place::{Injection, LOREBOOK_SLOT, Place},
+    place::{Injection, LOREBOOK_SLOT, Place, Provenance},
     prompt::PromptMessage,
     units::Depth,
     wrap::{Segment, unwrap},
@@ -36,6 +41,10 @@ impl Layout {
         let FilledMarkers { mut edits, mut insertions, rest } =
             FilledMarkers::of(prompt, &wanted, may_part);
         let finder = Finder { layout: self, texts: &texts };
+        let has_block = |place: &Place| finder.own_place(place).is_some();
+        let rest: Vec<Cow<'_, Injection>> =
+            rest.into_iter().map(|one| in_block(one, has_block)).collect();
+        let rest: Vec<&Injection> = rest.iter().map(AsRef::as_ref).collect();
         for (point, role, joined) in finder.placed(&rest) {
             match point {
                 Point::Before(before) => {
@@ -51,6 +60,17 @@ impl Layout {
         Plan::new(edits, insertions, already)
     }
 
+    /// Which of these texts the front end has put in itself.
+    pub fn shown<'id, Id>(
+        &self,
+        texts: &[&str],
+        wanted: impl IntoIterator<Item = (&'id Id, String)>,
+    ) -> Vec<&'id Id> {
+        let present = Present::of(self, texts);
+        let shown = wanted.into_iter().filter(|(_, text)| present.has(text));
+        shown.map(|(id, _)| id).collect()
+    }
+
     /// Whether the front end has put a text in itself, which it does without our wrapper.
     fn is_present(&self, present: &Present, text: &str) -> bool {
         present.has(text)
@@ -59,6 +79,21 @@ impl Layout {
                 _ => false,
             }
     }
+}
+
+/// A memory tier goes to the block of its name, if the prompt has one, wherever it would be
+/// otherwise.
+pub(super) fn in_block(
+    injection: &Injection,
+    has_block: impl Fn(&Place) -> bool,
+) -> Cow<'_, Injection> {
+    if let Provenance::Memory(tier) = &injection.source {
+        let place = Place::Slot(tier.clone());
+        if has_block(&place) {
+            return Cow::Owned(Injection { place, ..injection.clone() });
+        }
+    }
+    Cow::Borrowed(injection)
 }
 
 /// The places outside the chat, in the order of a prompt.
@@ -74,6 +109,13 @@ fn head_places() -> [Place; 7] {
     ]
 }
 
+/// An edge of a piece.
+#[derive(Clone, Copy)]
+enum Edge {
+    Start,
+    End,
+}
+
 struct Finder<'a> {
     layout: &'a Layout,
     texts: &'a [&'a str],
@@ -83,7 +125,7 @@ impl Finder<'_> {
     /// Where each text goes, texts of one place and role as one.
     fn placed(&self, injections: &[&Injection]) -> Vec<(Point, Role, Joined)> {
         let mut placed = Vec::new();
-        for place in head_places() {
+        for place in self.ordered_places() {
             let here: Vec<&Injection> =
                 injections.iter().copied().filter(|one| one.place == place).collect();
             if place == Place::Slot(LOREBOOK_SLOT.to_owned()) {
@@ -133,13 +175,33 @@ impl Finder<'_> {
     }
 
     /// The text prompt, if it is one.
-    fn text(&self) -> Option<&str> {
+    fn text(&self) -> Option<TextPrompt<'_>> {
         let text = self.texts.first().copied().unwrap_or_default();
-        (self.layout.form == PromptForm::Text).then_some(text)
+        let prompt = TextPrompt { text, chat: &self.layout.chat };
+        (self.layout.form == PromptForm::Text).then_some(prompt)
+    }
+
+    /// The places outside the chat, in the order of the prompt.
+    fn ordered_places(&self) -> Vec<Place> {
+        let mut places: Vec<Place> =
+            self.layout.places.iter().map(|(place, _)| place.clone()).collect();
+        let others = head_places().into_iter().filter(|place| !places.contains(place));
+        let others: Vec<Place> = others.collect();
+        places.extend(others);
+        places
+    }
+
+    /// Where a prompt that we built has a place.
+    fn own_place(&self, place: &Place) -> Option<Point> {
+        let mut places = self.layout.places.iter();
+        places.find(|(own, _)| own == place).map(|(_, before)| Point::Before(*before))
     }
 
     /// Where a text of the slot of card books goes.
     fn slot(&self, injection: &Injection) -> Point {
+        if let Some(own) = self.own_place(&injection.place) {
+            return own;
+        }
         let place = self.layout.slot.as_ref().unwrap_or(&injection.place);
         match place.depth() {
             Some(depth) => self.at_depth(depth, injection.role),
@@ -149,6 +211,9 @@ impl Finder<'_> {
 
     /// A place before the chat: between two pieces of the head.
     fn head(&self, place: &Place) -> Point {
+        if let Some(own) = self.own_place(place) {
+            return own;
+        }
         let head = &self.layout.head;
         let end = head.iter().rposition(|mark| mark.kind == MarkKind::Start);
         let end = end.unwrap_or(head.len());
@@ -167,8 +232,27 @@ impl Finder<'_> {
             | Place::Outlet(_) => end,
         };
         match self.text() {
-            Some(text) => point::in_story_string(text, head, at),
+            Some(text) => self.in_text(text, at),
             None => self.between(head, at),
+        }
+    }
+
+    /// A place before the chat of a text prompt: in the story string, whose pieces are lines, or
+    /// after the examples, which are turns.
+    fn in_text(&self, text: TextPrompt<'_>, at: usize) -> Point {
+        let Layout { head, chat, .. } = self.layout;
+        let story = head.iter().take_while(|mark| mark.kind == MarkKind::Head).count();
+        let has_examples = head.iter().any(|mark| mark.kind == MarkKind::Example);
+        let before = at.min(story).checked_sub(1).map(|at| &head[at]);
+        let first = head.first().filter(|_| story > 0);
+        match (before, first, chat.first()) {
+            (_, _, Some(chat)) if at > story && has_examples => text.before(chat, Role::System),
+            (Some(before), _, _) => self.below(before, "\n"),
+            (None, Some(first), _) => self.above(first, "\n"),
+            (None, None, Some(chat)) => text.before(chat, Role::System),
+            (None, None, None) => {
+                Point::Inside { message: 0, at: 0, lead: String::new(), trail: "\n".to_owned() }
+            }
         }
     }
 
@@ -226,8 +310,9 @@ impl Finder<'_> {
     fn before(&self, at: usize, role: Role) -> Point {
         let mark = &self.layout.chat[at];
         match self.text() {
-            Some(text) => point::before_turn(text, mark, role),
-            None if self.is_glued() => self.glued(at),
+            Some(text) => text.before(mark, role),
+            None if self.may_part(role, mark, Edge::Start) => Point::Before(mark.message),
+            None if self.is_glued() => self.glued(at, role),
             None => Point::Before(mark.message),
         }
     }
@@ -236,22 +321,54 @@ impl Finder<'_> {
         let chat = &self.layout.chat;
         let mark = &chat[at];
         if let Some(text) = self.text() {
-            return point::after_turn(text, mark, role);
+            return text.after(mark, role);
+        }
+        if self.may_part(role, mark, Edge::End) {
+            return Point::Before(mark.message + 1);
         }
         if !self.is_glued() {
             let results = chat[at + 1..].iter().take_while(|mark| mark.kind == MarkKind::Tool);
             return Point::Before(results.last().unwrap_or(mark).message + 1);
         }
-        match mark.role {
-            Role::Assistant => self.glued(at),
-            Role::User | Role::System | Role::Tool => self.below(mark, "\n\n"),
+        match (mark.role, role) {
+            (Role::Assistant, _) | (_, Role::Assistant) => self.glued(at, role),
+            (Role::User | Role::System | Role::Tool, _) => self.below(mark, "\n\n"),
         }
     }
 
-    /// Into the user's words next to a piece, so that no role changes place.
-    fn glued(&self, at: usize) -> Point {
+    /// Whether a text can be a message at an edge of a piece, though roles were merged: the front
+    /// end has such messages itself.
+    fn may_part(&self, role: Role, mark: &PromptMark, edge: Edge) -> bool {
+        let text = self.texts.get(mark.message).copied().unwrap_or_default();
+        let (start, end) = mark.range_in(text).unwrap_or_default();
+        let outer = match edge {
+            Edge::Start => text[..start].trim().is_empty(),
+            Edge::End => text[end..].trim().is_empty(),
+        };
+        self.layout.system_inside && self.is_glued() && role == Role::System && outer
+    }
+
+    /// Into the words of the user, or for texts of the model into its own, next to a piece, so
+    /// that no role changes place.
+    fn glued(&self, at: usize, role: Role) -> Point {
         let chat = &self.layout.chat;
         let mark = &chat[at];
+        if role == Role::Assistant && self.layout.form == PromptForm::Alternating {
+            let is_reply =
+                |mark: &&PromptMark| mark.role == Role::Assistant && mark.kind == MarkKind::Story;
+            // A reply that is to be continued stays as it is.
+            let open = usize::from(self.layout.continues);
+            let earlier = chat[..at].iter().rfind(is_reply);
+            let later = chat[at..chat.len() - open].iter().find(is_reply);
+            match (earlier, later) {
+                (_, Some(reply)) if reply.message == mark.message => {
+                    return self.above(reply, "\n\n");
+                }
+                (Some(reply), _) => return self.below(reply, "\n\n"),
+                (None, Some(reply)) => return self.above(reply, "\n\n"),
+                (None, None) => {}
+            }
+        }
         if self.layout.form == PromptForm::Single || mark.role != Role::Assistant {
             return self.above(mark, "\n\n");
         }

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     Assembled, Joined,
     inside::by_depth,
-    markers::{filled_text, is_asked_for},
+    markers::{expanded, filled_text, is_asked_for},
+    places::in_block,
 };
 use crate::{
     chat::Role,
@@ -42,6 +43,10 @@ pub enum PromptBlock {
     History,
     /// Instructions after the chat.
     PostHistory,
+    /// A text of the template's own, with macros.
+    Text(String),
+    /// A block that is switched off and keeps its place in the list.
+    Off(Box<PromptBlock>),
 }
 
 impl Default for PromptTemplate {
@@ -72,6 +77,25 @@ impl PromptTemplate {
         &self.0
     }
 
+    /// The template with the macros of its own texts replaced.
+    #[must_use]
+    pub fn expanded(&self, macros: &MacroValues<'_>) -> Self {
+        let expand = |block: &PromptBlock| match block {
+            PromptBlock::Text(text) => PromptBlock::Text(expanded(text, macros)),
+            PromptBlock::Main
+            | PromptBlock::Place(_)
+            | PromptBlock::Persona
+            | PromptBlock::Description
+            | PromptBlock::Personality
+            | PromptBlock::Scenario
+            | PromptBlock::Examples
+            | PromptBlock::History
+            | PromptBlock::PostHistory
+            | PromptBlock::Off(_) => block.clone(),
+        };
+        Self(self.0.iter().map(expand).collect())
+    }
+
     /// Whether it is the default one.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
@@ -90,7 +114,7 @@ impl PromptTemplate {
             | PromptBlock::Scenario => Some(Place::AfterCharacter),
             PromptBlock::Examples => Some(Place::AfterExamples),
             PromptBlock::History | PromptBlock::PostHistory => Some(Place::AtDepth(Depth(0))),
-            PromptBlock::Place(_) => None,
+            PromptBlock::Place(_) | PromptBlock::Text(_) | PromptBlock::Off(_) => None,
         });
         Some(place.unwrap_or(Place::BeforeMain)).filter(|place| *place != Place::AfterMain)
     }
@@ -131,17 +155,25 @@ pub struct PromptTexts {
 }
 
 impl PromptTexts {
-    /// The texts that may have markers.
-    fn all(&self) -> [&str; 7] {
-        let CardTexts { persona, description, personality, scenario, .. } = &self.card;
-        let (examples, post_history) = (&self.examples, &self.post_history);
-        [&self.main, persona, description, personality, scenario, examples, post_history]
+    /// The text of a block. Lore and history are none of these texts.
+    fn of_block<'a>(&'a self, block: &'a PromptBlock) -> Option<&'a str> {
+        Some(match block {
+            PromptBlock::Main => &self.main,
+            PromptBlock::Persona => &self.card.persona,
+            PromptBlock::Description => &self.card.description,
+            PromptBlock::Personality => &self.card.personality,
+            PromptBlock::Scenario => &self.card.scenario,
+            PromptBlock::Examples => &self.examples,
+            PromptBlock::PostHistory => &self.post_history,
+            PromptBlock::Text(text) => text,
+            PromptBlock::Place(_) | PromptBlock::History | PromptBlock::Off(_) => return None,
+        })
     }
 
-    /// The texts with their macros replaced.
+    /// The texts with their macros replaced. Markers stay, so that lore can take their places.
     #[must_use]
     pub fn expanded(&self, macros: &MacroValues<'_>) -> Self {
-        let expand = |text: &str| macros.expand(text).into_owned();
+        let expand = |text: &str| expanded(text, macros);
         Self {
             main: expand(&self.main),
             card: CardTexts {
@@ -167,26 +199,34 @@ pub fn build(
     injections: &[Injection],
 ) -> Assembled {
     let mut assembled = Assembled { messages: Vec::new(), spans: Vec::new() };
-    let marked = texts.all();
+    let has_block = |place: &Place| template.0.contains(&PromptBlock::Place(place.clone()));
+    let injections: Vec<Injection> =
+        injections.iter().map(|one| in_block(one, has_block).into_owned()).collect();
+    // A marker in a text that the template leaves out takes no lore: it would go nowhere.
+    let marked: Vec<&str> = template.0.iter().filter_map(|block| texts.of_block(block)).collect();
     let (asked, free): (Vec<Injection>, Vec<Injection>) =
-        injections.iter().cloned().partition(|one| is_asked_for(one, &marked));
+        injections.into_iter().partition(|one| is_asked_for(one, &marked));
     let (left_over, free): (Vec<Injection>, Vec<Injection>) =
         free.into_iter().partition(|one| template.is_left_over(one));
     for block in &template.0 {
         match block {
-            PromptBlock::Main => assembled.push_text(&texts.main, &asked),
-            PromptBlock::Persona => assembled.push_text(&texts.card.persona, &asked),
-            PromptBlock::Description => assembled.push_text(&texts.card.description, &asked),
-            PromptBlock::Personality => assembled.push_text(&texts.card.personality, &asked),
-            PromptBlock::Scenario => assembled.push_text(&texts.card.scenario, &asked),
-            PromptBlock::Examples => assembled.push_text(&texts.examples, &asked),
-            PromptBlock::PostHistory => assembled.push_text(&texts.post_history, &asked),
             PromptBlock::Place(place) => assembled.push_place(place, &texts.lore_format, &free),
             PromptBlock::History => {
                 for injection in &left_over {
                     assembled.push_joined(injection.role, &Joined::of([injection]));
                 }
                 assembled.push_history(history, &free);
+            }
+            PromptBlock::Off(_) => {}
+            PromptBlock::Main
+            | PromptBlock::Persona
+            | PromptBlock::Description
+            | PromptBlock::Personality
+            | PromptBlock::Scenario
+            | PromptBlock::Examples
+            | PromptBlock::PostHistory
+            | PromptBlock::Text(_) => {
+                assembled.push_text(texts.of_block(block).unwrap_or_default(), &asked);
             }
         }
     }
@@ -238,6 +278,31 @@ impl Assembled {
 mod tests {
     use super::*;
     use crate::{place::Provenance, units::Tokens};
+
+    #[test]
+    fn an_outlet_goes_where_a_text_of_the_prompt_asks_for_it() {
+        let outlet = |name: &str| Injection {
+            place: Place::Outlet(name.to_owned()),
+            role: Role::System,
+            text: format!("lore of {name}"),
+            tokens: Tokens(1),
+            source: Provenance::Memory(name.to_owned()),
+        };
+        let texts = PromptTexts {
+            main: "{{user}} sees: {{outlet::spot}}.{{outlet::none}}".to_owned(),
+            card: CardTexts {
+                description: "{{char}} {{outlet::own}}".into(),
+                ..CardTexts::default()
+            },
+            ..PromptTexts::default()
+        };
+        let macros = MacroValues { user: "Ann", char: "Bo", ..MacroValues::default() };
+        let template = PromptTemplate::default();
+        let injections = [outlet("spot"), outlet("own"), outlet("unasked")];
+        let built = build(&template, &texts.expanded(&macros), &[], &injections);
+        let read: Vec<&str> = built.messages.iter().map(|one| one.content.as_str()).collect();
+        assert_eq!(read, ["Ann sees: lore of spot.", "Bo lore of own"]);
+    }
 
     #[expect(clippy::too_many_lines, reason = "a table of cases")]
     #[test]
@@ -309,5 +374,35 @@ mod tests {
             let none = build(&PromptTemplate::default(), &texts, &history, &[]);
             assert_eq!(none.messages[1].content, "card", "{format}");
         }
+    }
+
+    #[test]
+    fn a_marker_in_a_text_that_is_left_out_takes_no_lore() {
+        let place = Place::Slot(LOREBOOK_SLOT.to_owned());
+        let injection = Injection {
+            place: place.clone(),
+            role: Role::System,
+            text: "The bell is cracked.".to_owned(),
+            tokens: Tokens(5),
+            source: Provenance::Memory("bell".to_owned()),
+        };
+        let texts = PromptTexts {
+            main: "main".to_owned(),
+            card: CardTexts {
+                personality: "{{loreloom::lorebook}}".to_owned(),
+                ..CardTexts::default()
+            },
+            ..PromptTexts::default()
+        };
+        let read = |blocks: Vec<PromptBlock>| -> Vec<String> {
+            let built =
+                build(&PromptTemplate(blocks), &texts, &[], std::slice::from_ref(&injection));
+            built.messages.iter().map(|message| message.content.to_string()).collect()
+        };
+        let slot = PromptBlock::Place(place.clone());
+        let without = read(vec![PromptBlock::Main, slot.clone()]);
+        assert_eq!(without, ["main", "The bell is cracked."]);
+        let with = read(vec![slot, PromptBlock::Personality, PromptBlock::Main]);
+        assert_eq!(with, ["The bell is cracked.", "main"]);
     }
 }

@@ -7,7 +7,10 @@ use crate::place::{LOREBOOK_SLOT, Place};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     /// No block has this name.
-    #[error("a block of the prompt is one of {names} or `slot:NAME`, found `{found}`")]
+    #[error(
+        "a block of the prompt is one of {names}, `slot:NAME`, `text:WORDS`, or `off:` and one of \
+         these, found `{found}`"
+    )]
     Unknown {
         /// The names.
         names: String,
@@ -48,7 +51,19 @@ fn names() -> [(&'static str, PromptBlock); 15] {
 }
 
 impl PromptBlock {
+    /// The block, whether or not it is switched off.
+    fn switched_on(&self) -> &Self {
+        if let Self::Off(block) = self { block } else { self }
+    }
+
     fn named(name: &str) -> Option<Self> {
+        if let Some(off) = name.strip_prefix("off:") {
+            let block = Self::named(off)?;
+            return (!matches!(block, Self::Off(_))).then(|| Self::Off(Box::new(block)));
+        }
+        if let Some(text) = name.strip_prefix("text:").filter(|text| !text.trim().is_empty()) {
+            return Some(Self::Text(lines(text)));
+        }
         if let Some(slot) = name.strip_prefix("slot:").filter(|slot| !slot.trim().is_empty()) {
             return Some(Self::Place(Place::Slot(slot.trim().to_owned())));
         }
@@ -60,10 +75,33 @@ impl PromptBlock {
         match (known, self) {
             (Some((name, _)), _) => name.to_owned(),
             (None, Self::Place(Place::Slot(slot))) => format!("slot:{slot}"),
+            (None, Self::Text(text)) => format!("text:{}", one_line(text)),
+            (None, Self::Off(block)) => format!("off:{}", block.name()),
             // Only slots have names of their own, so no template has such a block.
             (None, _) => String::new(),
         }
     }
+}
+
+/// A text with its lines as `\n`: a list of names is often written with a name on each line.
+fn one_line(text: &str) -> String {
+    text.replace('\\', r"\\").replace('\n', r"\n")
+}
+
+/// The text of a line.
+fn lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(one) = rest.next() {
+        match (one, rest.clone().next()) {
+            ('\\', Some(next @ ('n' | '\\'))) => {
+                rest.next();
+                out.push(if next == 'n' { '\n' } else { '\\' });
+            }
+            _ => out.push(one),
+        }
+    }
+    out
 }
 
 impl TryFrom<Vec<String>> for PromptTemplate {
@@ -76,7 +114,7 @@ impl TryFrom<Vec<String>> for PromptTemplate {
                 let names: Vec<String> = names().map(|(name, _)| format!("`{name}`")).to_vec();
                 return Err(TemplateError::Unknown { names: names.join(", "), found: name });
             };
-            if blocks.contains(&block) {
+            if blocks.iter().any(|one: &PromptBlock| one.switched_on() == block.switched_on()) {
                 return Err(TemplateError::Twice { name });
             }
             blocks.push(block);
@@ -111,17 +149,28 @@ mod tests {
         assert_eq!(PromptTemplate::try_from(default).unwrap(), PromptTemplate::default());
         let own = ["history", "slot:scenes", "main"];
         assert_eq!(Vec::<String>::from(template(&own).unwrap()), own);
+        let own = [r"text:Be \\brief.\nBe kind.", "off:text:Rhyme.", "history", "off:main"];
+        let read = template(&own).unwrap();
+        assert_eq!(read.blocks()[0], PromptBlock::Text("Be \\brief.\nBe kind.".to_owned()));
+        assert_eq!(Vec::<String>::from(read), own);
         for (names, error) in [
             (
                 &["history", "history"][..],
                 "a block may be in the prompt once, found `history` twice",
             ),
+            (
+                &["main", "history", "off:main"],
+                "a block may be in the prompt once, found `off:main` twice",
+            ),
+            (&["main", "off:history"], "a prompt must have the block `history`"),
             (&["main"], "a prompt must have the block `history`"),
         ] {
             assert_eq!(template(names).unwrap_err().to_string(), error);
         }
-        let unknown = template(&["history", "mian"]).unwrap_err().to_string();
-        assert!(unknown.ends_with("or `slot:NAME`, found `mian`"), "{unknown}");
+        for unknown in ["mian", "text: ", "off:off:main"] {
+            let error = template(&["history", unknown]).unwrap_err().to_string();
+            assert!(error.ends_with(&format!("these, found `{unknown}`")), "{error}");
+        }
     }
 
     #[test]

@@ -271,20 +271,24 @@ impl Bm25 {
         best(&scores, &reached, most, min_score)
     }
 
-    /// Adds what weighted terms score to `scores`, one for each text.
-    pub fn score<'t>(
+    /// Calls `take` once for each weighted term, with the texts that have it, in order, and what
+    /// it scores there.
+    pub fn score_terms<'t>(
         &self,
         terms: impl IntoIterator<Item = (&'t str, f64)>,
         parameters: Bm25Parameters,
-        scores: &mut [f64],
+        mut take: impl FnMut(&[(usize, f64)]),
     ) {
         let damping = self.damping(parameters);
+        let mut found = Vec::new();
         for (term, weight) in terms {
+            found.clear();
             if let Some(term) = self.terms.get(term) {
                 self.score_term(term, weight, parameters, &damping, |doc, score| {
-                    scores[doc] += score;
+                    found.push((doc, score));
                 });
             }
+            take(&found);
         }
     }
 
@@ -402,8 +406,12 @@ mod tests {
         }
         let score = |index: &Bm25| {
             let mut scores = [0.0; 3];
-            let terms = [("ship", 1.0), ("gull", 2.0)];
-            index.score(terms, Bm25Parameters { saturation: 0.9, length: 0.4 }, &mut scores);
+            let parameters = Bm25Parameters { saturation: 0.9, length: 0.4 };
+            index.score_terms([("ship", 1.0), ("gull", 2.0)], parameters, |found| {
+                for (doc, score) in found {
+                    scores[*doc] += score;
+                }
+            });
             scores.map(f64::to_bits)
         };
         let before = score(&index);
@@ -425,7 +433,11 @@ mod tests {
         let score = |term: &str| {
             let mut scores = vec![0.0; 3];
             let parameters = Bm25Parameters { saturation: 0.9, length: 0.4 };
-            index.score([(term, 1.0)], parameters, &mut scores);
+            index.score_terms([(term, 1.0)], parameters, |found| {
+                for (doc, score) in found {
+                    scores[*doc] += score;
+                }
+            });
             scores
         };
         assert!(score("storm")[0] > score("ship")[0]);

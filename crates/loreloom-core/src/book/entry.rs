@@ -380,6 +380,16 @@ pub struct Group {
     pub use_scoring: Option<bool>,
 }
 
+impl Group {
+    /// Its names, one by one. Only the space after a comma goes: names keep theirs.
+    pub(crate) fn each(&self) -> Vec<Box<str>> {
+        let names = self.names.split(',').enumerate().map(|(at, name)| {
+            if at == 0 { name } else { name.trim_start_matches(super::is_js_space) }
+        });
+        names.filter(|name| !name.is_empty()).map(Into::into).collect()
+    }
+}
+
 impl Default for Group {
     fn default() -> Self {
         Self { names: String::new(), prioritize: false, weight: Some(100.0), use_scoring: None }

@@ -115,7 +115,7 @@ fn tell(report: &mut Report, laid: &[Laid], library: &Library) {
         let verdict = &mut report.verdicts[at];
         // A text at its author's place needs no remark.
         let elsewhere = idle_since.is_some() || verdict.place() != Some(&injection.place);
-        verdict.stands = elsewhere.then(|| {
+        verdict.kept_place = elsewhere.then(|| {
             Box::new(KeptPlace {
                 place: injection.place.clone(),
                 zone: *zone,

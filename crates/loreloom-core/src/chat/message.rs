@@ -120,9 +120,16 @@ pub struct Message {
 }
 
 impl Message {
-    /// Whether the model and the scanner see it.
+    /// Whether the model and the scanner see it. A narrator has a name; a text of the system
+    /// without one is an instruction.
     pub fn is_seen(&self) -> bool {
-        !self.hidden && self.role != Role::System
+        !self.hidden && (self.role != Role::System || self.name.is_some())
+    }
+
+    /// Whether nobody speaks it. SillyTavern writes a narrator's line like a reply and marks it.
+    pub fn is_narration(&self) -> bool {
+        let kind = self.extensions.get("extra").and_then(|extra| extra.get("type"));
+        self.role == Role::System || kind.is_some_and(|kind| kind == "narrator")
     }
 
     /// A visible message.

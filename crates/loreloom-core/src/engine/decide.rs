@@ -16,7 +16,7 @@ use crate::{
     library::{ActiveEntries, Library, Scope},
     macros::names_char,
     place::Injection,
-    report::{Report, TurnFacts, Verdict, Warning},
+    report::{Report, TurnFacts, VaultMode, Verdict, Warning},
     room,
     rules::Rules,
     state::{StateDelta, StoryState},
@@ -77,8 +77,7 @@ pub fn finish(
     let written = variables.map(|variables| StoryState { variables, ..state.clone() });
     let input = EngineInput { turn, state: written.as_ref().unwrap_or(state), ..*input };
     let (mut lore, timing) = worldinfo::contribute(&input, instruments);
-    let (cards, mut after) = cards::contribute(&input, timing, instruments);
-    lore.extend(cards);
+    let mut after = cards::contribute(&input, &mut lore, timing, instruments);
     if turn.input.dry_run {
         after.variables.clone_from(&state.variables);
     }
@@ -102,8 +101,10 @@ pub fn finish(
             spans: Vec::new(),
             warnings: lore.warnings,
             cache: None,
+            vault_mode: library.vault().map(|_| VaultMode::of(rules.vault.selection.as_ref())),
             selection,
             room: None,
+            recalled: Vec::new(),
         },
         injections: lore.injections,
     };

@@ -56,9 +56,11 @@ pub(super) fn finish(
 ) -> Option<Notes> {
     let lines = input.turn.transcript.vault_lines();
     let own = vault_turn(input, &lines)?;
-    let (selected, selection) = selected(own, &matched, input);
+    let (mut selected, selection) = selected(own, &matched, input);
+    let cache = &mut instruments.cache.vault;
+    vault::add_keys(own, &matched.candidates, &mut selected.1, cache);
     let EngineInput { turn, state, rules, .. } = *input;
-    let rendering = NoteRendering::new(turn.macros(), rules, &state.variables);
+    let rendering = NoteRendering::new(turn, rules, &state.variables);
     let mut tools = VaultTools {
         counter: instruments.counter,
         dice: &mut *instruments.dice,
@@ -129,7 +131,7 @@ fn passed_over(input: &EngineInput<'_>) -> Option<Stop> {
     };
     (rules.from == SelectFrom::Vault).then(|| match vault::fallback(answer, rules) {
         Some(to) => Stop::FellBack { to },
-        None => Stop::NotSelected { key: None },
+        None => Stop::NotSelected { keys: Vec::new() },
     })
 }
 
@@ -166,7 +168,6 @@ fn selected(
         // Without anything to choose from, all matches go on.
         Selection::NotAsked => {
             let using = SelectionUse {
-                from: rules.from,
                 candidates: count(candidates.len()),
                 chosen: 0,
                 served: Served::NotAsked,
@@ -179,7 +180,6 @@ fn selected(
     let picks = vault::select(own, matches, candidates, chosen, rules);
     let left_out = vault::turned_down(own.vault, candidates, &picks, chosen, rules);
     let using = SelectionUse {
-        from: rules.from,
         candidates: count(candidates.len()),
         chosen: count(chosen.map_or(0, <[NoteChoice]>::len)),
         served,

@@ -30,8 +30,8 @@ impl SameText {
     }
 }
 
-/// The texts that a dialect has taken so far. A copy in another book is left out before it costs
-/// any budget.
+/// The texts that the dialects of a turn have taken so far. A copy in another book is left out
+/// before it costs any budget.
 #[derive(Debug, Default)]
 pub(crate) struct TakenTexts(FxHashMap<String, (BookId, EntryId)>);
 
@@ -40,6 +40,15 @@ impl TakenTexts {
     pub(crate) fn copied(&self, book: &BookId, text: &str) -> Option<Stop> {
         let (other, of) = self.0.get(text.trim())?;
         (other != book).then(|| Stop::Copied { of: of.clone() })
+    }
+
+    /// Remembers the texts that a dialect puts into the prompt.
+    pub(crate) fn add_injections(&mut self, injections: &[Injection]) {
+        for Injection { text, source, .. } in injections {
+            if let Provenance::Lore { book, entry } = source {
+                self.add(book, entry, text);
+            }
+        }
     }
 
     /// Remembers a text.
@@ -113,17 +122,21 @@ mod tests {
     #[test]
     fn a_copy_costs_no_budget() {
         let long = "The old bell rings. ".repeat(20);
-        for dialect in [Dialect::WorldInfo, Dialect::Kobold] {
+        let (world_info, kobold) = (Dialect::WorldInfo, Dialect::Kobold);
+        // With a copy, the texts of a pool would not fit.
+        for (dialects, context) in
+            [([world_info; 3], 500), ([kobold; 3], 500), ([world_info, kobold, kobold], 360)]
+        {
             let volumes = vec![
-                volume("a", &long, dialect),
-                volume("b", &long, dialect),
-                volume("c", "The bell is cracked.", dialect),
+                volume("a", &long, dialects[0]),
+                volume("b", &long, dialects[1]),
+                volume("c", &"The bell is cracked. ".repeat(20), dialects[2]),
             ];
             let mut rules = Rules::default();
             rules.world_info.budget_percent = 50.0;
             let source = LibrarySource { volumes, notes: Vec::new(), rules };
             let engine = Engine::from_source(&source);
-            let mut story = engine.story("chat").with_context(Tokens(360));
+            let mut story = engine.story("chat").with_context(Tokens(context));
             story.say(Message::new(Role::User, None, "Ring the bell."));
             let turn = story.weave();
             let code = |entry: &str| {
@@ -131,11 +144,8 @@ mod tests {
                 verdicts.filter(|one| one.entry.as_str() == entry).map(Verdict::code).next()
             };
             let codes = [code("a/0"), code("b/0"), code("c/0")];
-            assert_eq!(
-                codes,
-                [Some("activated"), Some("copied"), Some("activated")],
-                "{dialect:?}"
-            );
+            let expected = [Some("activated"), Some("copied"), Some("activated")];
+            assert_eq!(codes, expected, "{dialects:?}");
         }
     }
 }

@@ -13,8 +13,8 @@ use crate::{
         Confidence, Note, NoteChoice, NoteMark, Pick, SelectionRules, Vault, hash_of,
     },
     ids::ChatId,
-    library::{ActiveEntries, LibrarySource},
-    report::{Fallback, Outcome, Reason, Stop},
+    library::{ActiveEntries, Attachment, LibrarySource, Scope},
+    report::{Fallback, Outcome, Reason, Stop, words},
     rules::Rules,
     state::StoryState,
     tokens::ByteEstimate,
@@ -45,8 +45,19 @@ fn library_source() -> LibrarySource {
 }
 
 fn woven(source: &LibrarySource, texts: &[&str], state: &StoryState, input: TurnInput) -> Decision {
+    woven_in(source, Scope::Global, (texts, state), input)
+}
+
+/// A turn whose book is attached for this reason.
+fn woven_in(
+    source: &LibrarySource,
+    scope: Scope,
+    (texts, state): (&[&str], &StoryState),
+    input: TurnInput,
+) -> Decision {
     let library = source.compile();
-    let active = ActiveEntries::all(&library, source.rules.world_info.strategy);
+    let attachments = [Attachment { book: 0, scope }];
+    let active = ActiveEntries::new(&library, &attachments, source.rules.world_info.strategy);
     let said = texts.iter().map(|text| Message::new(Role::User, Some("Mira"), *text));
     let path = Path::of(ChatId::from("c"), said);
     let transcript = Transcript::of(&path, true);
@@ -185,4 +196,19 @@ fn a_note_that_changes_makes_another_library() {
     assert_eq!(next.vault().map(Vault::len), Some(2));
     let written = serde_json::to_string(&after).unwrap();
     assert_eq!(serde_json::from_str::<LibrarySource>(&written).unwrap(), after);
+}
+
+#[test]
+fn the_book_of_a_card_says_that_it_takes_part_while_nobody_is_known_to_speak() {
+    let source = library_source();
+    let said = |scope: Scope| {
+        let state = StoryState::default();
+        let turn = woven_in(&source, scope, (&["The harbour."], &state), TurnInput::default());
+        let verdict = turn.report.verdicts.iter().find(|verdict| verdict.title == "Harbour");
+        words::sentence(verdict.unwrap(), &|id| id.as_str().to_owned())
+    };
+    let known = "“harbour” in message 1, by Mira; before the character";
+    assert_eq!(said(Scope::Character), known);
+    let unknown = "its character's book takes part while nobody is known to speak";
+    assert_eq!(said(Scope::UnknownSpeaker), format!("{known}; {unknown}"));
 }

@@ -13,6 +13,11 @@ pub enum FixChange {
     Enable,
     /// Make it always fire.
     MakeConstant,
+    /// Give it one more key.
+    AddKey {
+        /// The key.
+        key: String,
+    },
     /// Drop its list of generation types.
     AnyGeneration,
     /// Drop its list of characters and tags.
@@ -33,6 +38,21 @@ pub enum FixChange {
     Wait {
         /// Messages.
         until: MessageCount,
+    },
+    /// Take its cooldown away.
+    NoCooldown,
+    /// Take its delay away.
+    NoDelay,
+    /// One of its secondary keys is enough.
+    AnySecondary,
+    /// Let it win its groups by order.
+    WinGroups,
+    /// Do not count it against the budget.
+    IgnoreBudget,
+    /// Give it a higher order.
+    Order {
+        /// The order.
+        order: f64,
     },
     /// Let other entries activate it.
     AllowRecursion,
@@ -105,6 +125,13 @@ pub fn words(change: &FixChange) -> String {
     match change {
         FixChange::Enable => "switch it on".to_owned(),
         FixChange::MakeConstant => "make it constant".to_owned(),
+        FixChange::AddKey { key } => format!("add the key “{key}”"),
+        FixChange::NoCooldown => "take its cooldown away".to_owned(),
+        FixChange::NoDelay => "take its delay away".to_owned(),
+        FixChange::AnySecondary => "let one of its secondary keys be enough".to_owned(),
+        FixChange::WinGroups => "let it win its groups by order".to_owned(),
+        FixChange::IgnoreBudget => "do not count it against the budget".to_owned(),
+        FixChange::Order { order } => format!("raise its order to {order}"),
         FixChange::AnyGeneration => "allow it for every kind of generation".to_owned(),
         FixChange::AnyCharacter => "allow it for every character".to_owned(),
         FixChange::ScanDepth { messages: 1 } => "scan 1 message for it".to_owned(),

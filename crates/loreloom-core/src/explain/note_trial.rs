@@ -1,19 +1,22 @@
 //! A turn run again with changes to a vault note, its rules or the scene.
 
-use std::{mem::discriminant, rc::Rc, sync::Arc};
+use std::{rc::Rc, sync::Arc};
 
-use super::{Case, FixChange, Trial};
+use super::{
+    Case, FixChange, Trial,
+    candidates::{Edited, is_about_finding, lore_tokens, new_keys},
+};
 use crate::{
     chat::Role,
-    dialects::vault::{Note, NoteMark, Vault},
+    dialects::vault::{Note, NoteMark},
     engine::{EngineInput, decide, verdicts},
     ids::EntryId,
-    library::{ActiveEntries, EntryIx, Library},
-    report::{Outcome, Stop},
+    library::{EntryIx, Library},
+    report::{Outcome, Report, Stop, Verdict},
     rules::Rules,
     state::StoryState,
     turn::{Instruments, Transcript, Turn, TurnCache, TurnInput, VaultContext},
-    units::{MessageCount, Tokens},
+    units::MessageCount,
 };
 
 /// The turn with some changes made.
@@ -24,7 +27,7 @@ pub(super) struct NoteTrial<'a> {
     ix: EntryIx,
     note: Note,
     /// The lore with the changed note, where it or a rule that it is compiled by was changed.
-    compiled: Option<Rc<(Library, ActiveEntries)>>,
+    compiled: Option<Rc<Library>>,
     input: TurnInput,
     rules: Rules,
     transcript: Transcript,
@@ -58,15 +61,8 @@ impl<'a> NoteTrial<'a> {
     fn compile(&mut self) {
         let library = self.case.library;
         let Some(vault) = library.vault() else { return };
-        let note = |ix| if ix == self.ix { &self.note } else { vault.note(ix) };
-        let notes = vault.entries().map(|ix| note(ix).clone());
-        let vault = Arc::new(Vault::compile(notes, &self.rules.vault.rules));
-        let books = library.books().iter().enumerate();
-        let books = books.map(|(at, book)| (Arc::clone(book), library.dialect(at)));
-        let changed = Library::compile_dialects(books, &self.rules);
-        let changed = changed.with_vault(vault, library.version());
-        let active = self.case.active.over(&changed);
-        self.compiled = Some(Rc::new((changed, active)));
+        let vault = vault.with_note(self.ix, self.note.clone(), &self.rules.vault.rules);
+        self.compiled = Some(Rc::new(library.with_other_notes(Arc::new(vault))));
     }
 
     /// The key that is said most simply, so many times.
@@ -80,37 +76,6 @@ impl<'a> NoteTrial<'a> {
         let said = missing.iter().map(|key| FixChange::Say { words: vec![key.clone()] });
         let all = FixChange::Say { words: missing.to_vec() };
         self.first_that_helps(stop, said.chain([all, FixChange::IgnoreSecondary]))
-    }
-
-    /// The first change after which this rule does not stop the note any more.
-    fn first_that_helps(
-        &self,
-        stop: &Stop,
-        mut changes: impl Iterator<Item = FixChange>,
-    ) -> Option<FixChange> {
-        changes.find(|change| {
-            let mut trial = self.clone();
-            trial.apply(change);
-            trial.run().is_none_or(|next| discriminant(&next) != discriminant(stop))
-        })
-    }
-
-    /// The least budget that lets the note in, by halving between too little and enough.
-    fn larger_budget(&self, change: impl Fn(Tokens) -> FixChange) -> Option<FixChange> {
-        let fits = |tokens: u32| {
-            let mut trial = self.clone();
-            trial.apply(&change(Tokens(tokens)));
-            !trial.run().is_some_and(|stop| is_budget(&stop))
-        };
-        let (mut too_little, mut enough) = (0, self.case.turn.input.context.0.max(1));
-        if !fits(enough) {
-            return None;
-        }
-        while too_little + 1 < enough {
-            let middle = u32::midpoint(too_little, enough);
-            if fits(middle) { enough = middle } else { too_little = middle }
-        }
-        Some(change(Tokens(enough)))
     }
 
     fn setting(name: &str, value: &dyn ToString) -> FixChange {
@@ -145,12 +110,10 @@ impl<'a> NoteTrial<'a> {
     }
 }
 
-impl Trial for NoteTrial<'_> {
-    fn run(&self) -> Option<Stop> {
-        let (library, active) = match &self.compiled {
-            Some(compiled) => (&compiled.0, &compiled.1),
-            None => (self.case.library, self.case.active),
-        };
+impl NoteTrial<'_> {
+    fn decided(&self) -> (Report, Vec<Verdict>) {
+        let library = self.compiled.as_deref().unwrap_or(self.case.library);
+        let active = self.case.active;
         let own = &Turn { transcript: &self.transcript, input: &self.input, ..*self.case.turn };
         let (state, rules) = (&self.state, &self.rules);
         let input = EngineInput { library, active, turn: own, state, rules };
@@ -159,10 +122,38 @@ impl Trial for NoteTrial<'_> {
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
         let report = decide(&input, &mut instruments).report;
         let all = verdicts(&report, &input, &mut instruments);
+        (report, all)
+    }
+}
+
+impl Trial for NoteTrial<'_> {
+    fn run(&self) -> Option<Stop> {
+        let (_, all) = self.decided();
         match all.into_iter().find(|verdict| verdict.entry == *self.entry)?.outcome {
             Outcome::Activated { .. } => None,
             Outcome::Stopped(stop) => Some(stop),
         }
+    }
+
+    fn others_for(&self, stop: &Stop) -> Vec<FixChange> {
+        let mut others = Vec::new();
+        if is_about_finding(stop) {
+            let keys: Vec<&str> = self.note.keys.iter().map(String::as_str).collect();
+            let (title, text) = (self.note.title.as_str(), self.note.content.as_str());
+            others.extend(new_keys(&self.transcript, &keys, title, text));
+            others.push(FixChange::MakeConstant);
+        }
+        others.push(self.pin_it());
+        others
+    }
+
+    fn lore_tokens(&self) -> i64 {
+        lore_tokens(&self.decided().0)
+    }
+
+    fn edited(&self) -> Edited {
+        let rules = (self.rules != *self.case.rules).then(|| Box::new(self.rules.clone()));
+        Edited { entry: None, rules }
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "the rules of books never stop a note")]
@@ -212,12 +203,14 @@ impl Trial for NoteTrial<'_> {
                 let more = (1..=64).map(|more| Self::setting("vault.max_entries", &(most + more)));
                 self.first_that_helps(stop, more)?
             }
-            Stop::Budget { .. } | Stop::BudgetClosed { .. } | Stop::OverBudget { .. } => {
-                self.larger_budget(|tokens| FixChange::Budget { tokens })?
-            }
-            Stop::NoRoom { .. } if self.case.turn.input.lore_room.is_none() => {
-                self.larger_budget(|tokens| FixChange::TotalBudget { tokens })?
-            }
+            Stop::Budget { .. } | Stop::BudgetClosed { .. } | Stop::OverBudget { .. } => self
+                .larger_budget(self.case.turn.input.context, |tokens| FixChange::Budget {
+                    tokens,
+                })?,
+            Stop::NoRoom { .. } if self.case.turn.input.lore_room.is_none() => self
+                .larger_budget(self.case.turn.input.context, |tokens| FixChange::TotalBudget {
+                    tokens,
+                })?,
             Stop::NotSelected { .. } | Stop::Unsure { .. } | Stop::FellBack { .. } => self.pin_it(),
             _ => return None,
         })
@@ -225,8 +218,10 @@ impl Trial for NoteTrial<'_> {
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "the changes of books change no note")]
     fn apply(&mut self, change: &FixChange) {
+        let before = self.note.clone();
         match change {
             FixChange::MakeConstant => self.note.kind.constant = true,
+            FixChange::AddKey { key } => self.note.keys.push(key.clone()),
             FixChange::Say { words } => {
                 self.transcript = self.transcript.with_text(&words.join(" "));
             }
@@ -273,7 +268,10 @@ impl Trial for NoteTrial<'_> {
             },
             _ => {}
         }
-        self.compile();
+        // The settings that are tried decide after the keys are matched: nothing is compiled anew.
+        if matches!(change, FixChange::ScanDepth { .. }) || self.note != before {
+            self.compile();
+        }
     }
 }
 
@@ -285,14 +283,4 @@ impl Trial for NoteTrial<'_> {
 )]
 fn missing_times(needed: f64, found: u32) -> usize {
     (needed - f64::from(found)).ceil().clamp(1.0, 100.0) as usize
-}
-
-fn is_budget(stop: &Stop) -> bool {
-    matches!(
-        stop,
-        Stop::Budget { .. }
-            | Stop::BudgetClosed { .. }
-            | Stop::OverBudget { .. }
-            | Stop::NoRoom { .. }
-    )
 }

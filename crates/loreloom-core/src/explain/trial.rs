@@ -1,20 +1,24 @@
 //! A turn run again with changes.
 
-use std::{mem::discriminant, rc::Rc, sync::Arc};
+use std::{rc::Rc, sync::Arc};
 
-use super::{Case, FixChange, Trial, sample::sample};
+use super::{
+    Case, FixChange, Trial,
+    candidates::{Edited, is_about_finding, lore_tokens, new_keys},
+    sample::sample,
+};
 use crate::{
     book::{Book, Entry, Force, Key, ScanRange, SelectiveLogic},
     chat::Role,
     engine::{EngineInput, decide, outcome_of},
     ids::EntryId,
     library::{ActiveEntries, Dialect, Library},
-    report::{Gate, Outcome, Stop},
+    report::{Gate, Outcome, Report, Stop},
     rules::Rules,
     scan::JsRegex,
     state::StoryState,
     turn::{Instruments, Transcript, Turn, TurnCache},
-    units::{MessageCount, Tokens},
+    units::MessageCount,
 };
 
 /// Keys of an entry that are tried one after the other.
@@ -42,6 +46,29 @@ impl Trial for FixTrial<'_> {
 
     fn change_for(&self, stop: &Stop) -> Option<FixChange> {
         self.change_past(stop)
+    }
+
+    fn others_for(&self, stop: &Stop) -> Vec<FixChange> {
+        let mut others = self.others_past(stop);
+        if is_about_finding(stop) {
+            let keys: Vec<&str> = self.changed.activation.keys.iter().map(Key::raw).collect();
+            let (title, text) = (self.changed.title(), self.changed.content.as_str());
+            others.extend(new_keys(&self.transcript, &keys, title, text));
+            others.push(FixChange::MakeConstant);
+        }
+        others
+    }
+
+    fn lore_tokens(&self) -> i64 {
+        lore_tokens(&self.decided().0)
+    }
+
+    fn edited(&self) -> Edited {
+        let before = &self.case.library.books()[self.book].entries[self.place];
+        Edited {
+            entry: (self.changed != *before).then(|| Box::new(self.changed.clone())),
+            rules: (self.rules != *self.case.rules).then(|| Box::new(self.rules.clone())),
+        }
     }
 
     fn apply(&mut self, change: &FixChange) {
@@ -74,6 +101,13 @@ impl<'a> FixTrial<'a> {
 
     /// Runs the turn as changed.
     fn run_changed(&self) -> Option<Stop> {
+        match self.decided().1? {
+            Outcome::Activated { .. } => None,
+            Outcome::Stopped(stop) => Some(stop),
+        }
+    }
+
+    fn decided(&self) -> (Report, Option<Outcome>) {
         let (library, active) = match &self.compiled {
             Some(compiled) => (&compiled.0, &compiled.1),
             None => (self.case.library, self.case.active),
@@ -85,10 +119,44 @@ impl<'a> FixTrial<'a> {
         let mut instruments = Instruments { counter, dice: &mut dice, cache: &mut cache };
         let report = decide(&input, &mut instruments).report;
         let outcome = outcome_of(self.entry, &report, &input, &mut instruments);
-        match outcome? {
-            Outcome::Activated { .. } => None,
-            Outcome::Stopped(stop) => Some(stop),
+        (report, outcome)
+    }
+
+    /// Other changes than the smallest for a rule that stopped the entry.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most rules have one change")]
+    fn others_past(&self, stop: &Stop) -> Vec<FixChange> {
+        let activation = &self.changed.activation;
+        match stop {
+            Stop::Cooldown { .. } => vec![FixChange::NoCooldown],
+            Stop::Delay { .. } => vec![FixChange::NoDelay],
+            Stop::OutOfReach { key, .. } => {
+                let said = self.sayable(key).map(|word| FixChange::Say { words: vec![word] });
+                said.into_iter().collect()
+            }
+            Stop::Secondary { logic: SelectiveLogic::AndAll, .. } => {
+                vec![FixChange::AnySecondary, FixChange::IgnoreSecondary]
+            }
+            Stop::Secondary { .. } => vec![FixChange::IgnoreSecondary],
+            Stop::Group { .. } => vec![FixChange::WinGroups],
+            Stop::Budget { .. } | Stop::BudgetClosed { .. } | Stop::OverBudget { .. } => {
+                let mut others = vec![FixChange::IgnoreBudget];
+                others.extend(self.highest_order().map(|order| FixChange::Order { order }));
+                others
+            }
+            Stop::NotNear { .. } => {
+                let said = activation.keys.iter().filter_map(|key| self.sayable(key.raw()));
+                said.take(1).map(|word| FixChange::Say { words: vec![word] }).collect()
+            }
+            _ => Vec::new(),
         }
+    }
+
+    /// An order above those of all other entries, where it is higher than its own.
+    fn highest_order(&self) -> Option<f64> {
+        let entries = self.case.library.books().iter().flat_map(|book| &book.entries);
+        let orders = entries.filter_map(|entry| entry.placement.order);
+        let highest = orders.fold(0.0, f64::max) + 1.0;
+        self.changed.placement.order.is_none_or(|own| own < highest).then_some(highest)
     }
 
     /// The books with the changed entry, compiled.
@@ -135,7 +203,7 @@ impl<'a> FixTrial<'a> {
             Stop::Group { .. } => FixChange::LeaveGroups,
             Stop::Chance { roll, .. } => self.higher_probability(*roll),
             Stop::Budget { .. } | Stop::BudgetClosed { .. } | Stop::OverBudget { .. } => {
-                self.larger_budget(|tokens| FixChange::Budget { tokens })?
+                self.larger_budget(self.case.turn.input.context, |tokens| FixChange::Budget { tokens })?
             }
             Stop::NoRoom { .. } => self.larger_total()?,
             Stop::MaxEntries { most } if !self.dialect().is_cards() => {
@@ -227,19 +295,6 @@ impl<'a> FixTrial<'a> {
             .filter(|text| compiled.find(text).span().is_some())
     }
 
-    /// The first change after which this rule does not stop the entry any more.
-    fn first_that_helps(
-        &self,
-        stop: &Stop,
-        mut changes: impl Iterator<Item = FixChange>,
-    ) -> Option<FixChange> {
-        changes.find(|change| {
-            let mut trial = self.clone();
-            trial.apply(change);
-            trial.run().is_none_or(|next| discriminant(&next) != discriminant(stop))
-        })
-    }
-
     /// Card books need more than the roll, World Info no less.
     fn higher_probability(&self, roll: f64) -> FixChange {
         let percent = if self.dialect().is_cards() { roll.floor() + 1.0 } else { roll.ceil() };
@@ -251,35 +306,7 @@ impl<'a> FixTrial<'a> {
         if self.case.turn.input.lore_room.is_some() {
             return None;
         }
-        self.larger_budget(|tokens| FixChange::TotalBudget { tokens })
-    }
-
-    /// The least budget that lets the entry in, by halving between too little and enough.
-    fn larger_budget(&self, change: impl Fn(Tokens) -> FixChange) -> Option<FixChange> {
-        let fits = |tokens: u32| {
-            let mut trial = self.clone();
-            trial.apply(&change(Tokens(tokens)));
-            let budget = |stop: &Stop| {
-                matches!(
-                    stop,
-                    Stop::Budget { .. }
-                        | Stop::BudgetClosed { .. }
-                        | Stop::OverBudget { .. }
-                        | Stop::NoRoom { .. }
-                )
-            };
-            !trial.run().as_ref().is_some_and(budget)
-        };
-        let most = self.case.turn.input.context.0.max(1);
-        if !fits(most) {
-            return None;
-        }
-        let (mut too_little, mut enough) = (0, most);
-        while too_little + 1 < enough {
-            let middle = u32::midpoint(too_little, enough);
-            if fits(middle) { enough = middle } else { too_little = middle }
-        }
-        Some(change(Tokens(enough)))
+        self.larger_budget(self.case.turn.input.context, |tokens| FixChange::TotalBudget { tokens })
     }
 
     fn change(&mut self, change: &FixChange) {
@@ -287,6 +314,21 @@ impl<'a> FixTrial<'a> {
         match change {
             FixChange::Enable => activation.enabled = true,
             FixChange::MakeConstant => activation.constant = true,
+            FixChange::AddKey { key } => activation.keys.push(Key::parse(key)),
+            FixChange::NoCooldown => {
+                activation.timed.cooldown = None;
+                self.state.cooldown.remove(self.entry);
+            }
+            FixChange::NoDelay => activation.timed.delay = None,
+            FixChange::AnySecondary => activation.secondary.logic = SelectiveLogic::AndAny,
+            FixChange::WinGroups => {
+                self.changed.group.prioritize = true;
+                if let Some(order) = self.highest_order() {
+                    self.changed.placement.order = Some(order);
+                }
+            }
+            FixChange::IgnoreBudget => self.changed.budget.ignore = true,
+            FixChange::Order { order } => self.changed.placement.order = Some(*order),
             FixChange::AnyGeneration => activation.filters.triggers.clear(),
             FixChange::AnyCharacter => {
                 activation.filters.characters.clear();
@@ -318,21 +360,10 @@ impl<'a> FixTrial<'a> {
                 activation.probability = Some(*percent);
                 self.drop_decorator("@@probability");
             }
-            FixChange::NearEntries { most } => self.rules.world_info.vectors.max_entries = *most,
-            FixChange::Nearness { threshold } => {
-                self.rules.world_info.vectors.threshold = *threshold;
-            }
-            FixChange::Budget { tokens } if self.dialect().is_cards() => {
-                self.rules.cards.budget_floor = tokens.0;
-            }
-            FixChange::Budget { tokens } => {
-                self.rules.world_info.budget_percent = 100.0;
-                self.rules.world_info.budget_cap = tokens.0;
-            }
-            FixChange::TotalBudget { tokens } => {
-                self.rules.budget.total_tokens = Some(tokens.0);
-                self.rules.budget.total_percent = None;
-            }
+            FixChange::NearEntries { .. }
+            | FixChange::Nearness { .. }
+            | FixChange::Budget { .. }
+            | FixChange::TotalBudget { .. } => self.change_rules(change),
             // Changes of notes and scenes.
             FixChange::Setting { .. }
             | FixChange::Pin { .. }
@@ -340,6 +371,26 @@ impl<'a> FixTrial<'a> {
             | FixChange::Scene { .. }
             | FixChange::LookInto { .. }
             | FixChange::DropField { .. } => {}
+        }
+    }
+
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the others change the entry or the story")]
+    fn change_rules(&mut self, change: &FixChange) {
+        let is_cards = self.dialect().is_cards();
+        let rules = &mut self.rules;
+        match change {
+            FixChange::NearEntries { most } => rules.world_info.vectors.max_entries = *most,
+            FixChange::Nearness { threshold } => rules.world_info.vectors.threshold = *threshold,
+            FixChange::Budget { tokens } if is_cards => rules.cards.budget_floor = tokens.0,
+            FixChange::Budget { tokens } => {
+                rules.world_info.budget_percent = 100.0;
+                rules.world_info.budget_cap = tokens.0;
+            }
+            FixChange::TotalBudget { tokens } => {
+                rules.budget.total_tokens = Some(tokens.0);
+                rules.budget.total_percent = None;
+            }
+            _ => {}
         }
     }
 

@@ -273,7 +273,13 @@ mod tests {
         assert_eq!(clean(template("ChatML")), None);
         let alpaca = "Lore.\n# ## Instruction:\nObey.\nUSER: hi";
         assert_eq!(clean(template("Alpaca")).as_deref(), Some(alpaca));
-        assert_eq!(clean(PromptTarget::Text(None)).as_deref(), Some(alpaca));
+        assert_eq!(clean(PromptTarget::Any).as_deref(), Some(alpaca));
+        // A prompt without a known template may use any of them.
+        let unknown = "Lore.\n# ## Instruction:\nObey.\nUSER : hi";
+        assert_eq!(clean(PromptTarget::Text(None)).as_deref(), Some(unknown));
+        let lines = "Human: hi\nAssistant: ho\nA Human: no line";
+        let escaped = cleaned(lines, Hygiene::Escape, PromptTarget::Text(None));
+        assert_eq!(escaped.as_deref(), Some("Human : hi\nAssistant : ho\nA Human: no line"));
         let vicuna = "Lore.\n### Instruction:\nObey.\nUSER : hi";
         assert_eq!(clean(template("Vicuna")).as_deref(), Some(vicuna));
         let remark = "### response (short): x";

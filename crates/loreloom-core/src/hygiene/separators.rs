@@ -38,6 +38,20 @@ const TOKENS: &[&str] = &[
     "[e~[",
 ];
 
+/// Lines that open turns in prompts of models without a template.
+const ROLE_LINES: [&str; 10] = [
+    "\nHuman:",
+    "\nHUMAN:",
+    "\nAssistant:",
+    "\nASSISTANT:",
+    "\nUser:",
+    "\nUSER:",
+    "\nSystem:",
+    "\nSYSTEM:",
+    "\nAI:",
+    "\nBot:",
+];
+
 /// The longest name between `<|` and `|>`, in characters.
 const LONGEST_NAME: usize = 64;
 
@@ -147,8 +161,11 @@ fn markers(target: PromptTarget) -> Vec<RoleMarker> {
             openings(template).filter(|opening| !is_token(opening)).collect()
         }
         // A line like `USER: …` may be a dialogue. No story has a line like `### Instruction:`.
-        PromptTarget::Text(None) | PromptTarget::Any => {
-            TEMPLATES.iter().flat_map(openings).filter(is_heading).collect()
+        PromptTarget::Any => TEMPLATES.iter().flat_map(openings).filter(is_heading).collect(),
+        // Here such a line opens a turn of whoever has that name.
+        PromptTarget::Text(None) => {
+            let headings = TEMPLATES.iter().flat_map(openings).filter(is_heading);
+            headings.chain(ROLE_LINES).collect()
         }
     };
     markers.into_iter().map(RoleMarker::of).collect()

@@ -8,7 +8,7 @@ mod templates;
 
 use std::ops::Range;
 
-pub use self::templates::{TEMPLATES, Template};
+pub use self::templates::{SystemTurns, TEMPLATES, Template};
 use crate::chat::Role;
 
 /// The longest speaker name that is accepted, in bytes.
@@ -22,36 +22,50 @@ impl Template {
         openings.chain(named).filter_map(|opening| prompt[..at].rfind(opening)).max()
     }
 
-    /// Where the next turn after byte `at` begins.
-    pub(crate) fn next_turn(&self, prompt: &str, at: usize) -> Option<usize> {
-        let openings = self.openings.iter().map(|(_, opening)| *opening);
-        let named = self.named.map(|(before, _)| before);
-        let next = openings.chain(named).filter_map(|opening| prompt[at..].find(opening)).min();
-        next.map(|next| at + next)
+    /// The role that a text of this role is written as: not every template has turns of the system
+    /// between others.
+    pub(crate) fn writes_as(&self, prompt: &str, role: Role) -> Role {
+        let is_system = |opening: &&(Role, &str)| opening.0 == Role::System;
+        let shown = || {
+            let mut openings = self.openings.iter().filter(is_system);
+            openings
+                .any(|(_, opening)| prompt.contains(opening) || at_start(prompt, opening).is_some())
+        };
+        match (role, self.system_turns) {
+            (Role::System | Role::Tool, SystemTurns::Own) => Role::System,
+            (Role::System | Role::Tool, SystemTurns::IfShown) if shown() => Role::System,
+            (Role::System | Role::Tool, SystemTurns::IfShown | SystemTurns::AsUser) => Role::User,
+            (Role::User | Role::Assistant, _) => role,
+        }
     }
 
-    /// Whether a turn of this role can come between any two others.
-    pub(crate) fn can_write(&self, role: Role) -> bool {
-        !self.system_as_user && self.openings.iter().any(|(other, _)| *other == role)
-    }
-
-    /// The text before and after a turn, as the prompt has it.
-    pub(crate) fn frame(&self, prompt: &str, role: Role) -> (String, String) {
+    /// The text before and after a turn of this role: as the prompt has it, or as front ends write
+    /// it. `turns` are those of the prompt.
+    pub(crate) fn frame(&self, prompt: &str, turns: &[TextTurn], role: Role) -> (String, String) {
+        let (mut lead, mut trail) = (None, None::<&str>);
+        let usual = self.writes.iter().find(|(other, ..)| *other == role);
+        let (before, after) = usual.map_or(("", ""), |(_, before, after)| (*before, *after));
+        for (at, pair) in turns.windows(2).enumerate() {
+            let (turn, next) = (&pair[0], &pair[1]);
+            let opening = &prompt[turn.start..turn.range.start];
+            // What is around the instructions may not be what is around a turn.
+            let is_story = at == 0 && (self.system_as_user && role != Role::System);
+            let is_other = at == 0 && opening.trim() != before.trim();
+            let unlike = is_story || is_other || turn.role != role;
+            if unlike || !turn.opened || turn.range.is_empty() {
+                continue;
+            }
+            lead = Some(opening);
+            let after = &prompt[turn.range.end..next.start];
+            // The last turn before the open one may have a line more.
+            trail = Some(trail.filter(|known| known.len() <= after.len()).unwrap_or(after));
+        }
+        let lead = lead.unwrap_or(before);
+        // The prompt's first line has no line end before it.
         let mut openings = self.openings.iter().filter(|(other, _)| *other == role);
-        let opening = openings.next().map_or("", |(_, opening)| *opening);
-        let turns = turns(prompt, self, |_| false);
-        let gap = turns.iter().find_map(|turn| {
-            let start = self.turn_start(prompt, turn.range.start)?;
-            let text = &prompt[start..turn.range.start];
-            let (_, used) = self.openings.iter().find(|(_, opening)| text.starts_with(opening))?;
-            Some(text[used.len()..].to_owned()).filter(|_| !turn.range.is_empty())
-        });
-        let close = turns.iter().find_map(|turn| {
-            let next = self.next_turn(prompt, turn.range.end)?;
-            Some(prompt[turn.range.end..next].to_owned()).filter(|_| !turn.range.is_empty())
-        });
-        let gap = gap.unwrap_or_default();
-        (format!("{opening}{gap}"), close.unwrap_or_default())
+        let begins_line = openings.any(|(_, opening)| opening.starts_with('\n'));
+        let line = if begins_line && !lead.starts_with('\n') { "\n" } else { "" };
+        (format!("{line}{lead}"), trail.unwrap_or(after).to_owned())
     }
 }
 
@@ -73,15 +87,29 @@ pub struct TextTurn {
     pub name: Option<String>,
     /// The bytes of its text, without outer blanks.
     pub range: Range<usize>,
+    /// Where it begins, with what opens it. A text of another turn can be written here.
+    pub start: usize,
+    /// Whether something opens it.
+    pub opened: bool,
     /// Whether a separator ends it. The model continues a turn that nothing ends.
     pub closed: bool,
     /// How many scene separators come before it (prompts without a template).
     pub section: usize,
 }
 
+/// Who speaks a turn, and how it begins.
+#[derive(Clone, Copy)]
+struct TurnOpening<'prompt> {
+    role: Role,
+    name: Option<&'prompt str>,
+    start: usize,
+    opened: bool,
+}
+
 impl TextTurn {
-    fn new((role, name): (Role, Option<&str>), range: Range<usize>, closed: bool) -> Self {
-        Self { role, name: name.map(str::to_owned), range, closed, section: 0 }
+    fn new(opening: TurnOpening<'_>, range: Range<usize>, closed: bool) -> Self {
+        let TurnOpening { role, name, start, opened } = opening;
+        Self { role, name: name.map(str::to_owned), range, start, opened, closed, section: 0 }
     }
 }
 
@@ -138,13 +166,25 @@ pub fn turns(prompt: &str, template: &Template, is_user: impl Fn(&str) -> bool) 
     }
     let mut found = Vec::with_capacity(marks.len() + 1);
     let first = marks.first().map_or(prompt.len(), |mark| mark.start);
-    if !prompt[..first].trim().is_empty() {
-        push_turns(&mut found, prompt, 0..first, (Role::System, None), template);
+    let before = prompt[..first].trim();
+    // A prompt may begin with the token of its beginning.
+    let has_turns = first < prompt.len();
+    let token = before.starts_with('<') && before.ends_with('>') && !before.contains([' ', '\n']);
+    let is_token = has_turns && token;
+    if !before.is_empty() && !is_token {
+        let opening = TurnOpening { role: Role::System, name: None, start: 0, opened: false };
+        push_turns(&mut found, prompt, 0..first, opening, template);
     }
     for (index, mark) in marks.iter().enumerate() {
         let next = marks.get(index + 1).map(|mark| mark.start);
         let range = mark.end..next.unwrap_or(prompt.len());
-        push_turns(&mut found, prompt, range, (mark.role, mark.name), template);
+        let (role, name) = (mark.role, mark.name);
+        // Where the end of the user's turn opens the model's, that end belongs to the user.
+        let ends = template.answer_closes && role == Role::Assistant;
+        let line = usize::from(ends && prompt[mark.end..].starts_with('\n'));
+        let start = if ends { mark.end + line } else { mark.start };
+        let opening = TurnOpening { role, name, start, opened: true };
+        push_turns(&mut found, prompt, range, opening, template);
     }
     found
 }
@@ -223,7 +263,7 @@ fn push_turns(
     turns: &mut Vec<TextTurn>,
     prompt: &str,
     range: Range<usize>,
-    (role, name): (Role, Option<&str>),
+    opening: TurnOpening<'_>,
     template: &Template,
 ) {
     let ended = range.end < prompt.len();
@@ -233,15 +273,15 @@ fn push_turns(
         closings.map(|(at, found)| (range.start + at, range.start + at + found.len())).collect();
     ends.sort_unstable();
     let mut start = range.start;
-    let mut speaks = (role, name);
+    let mut speaks = opening;
     for (end, next) in ends {
         let own = trimmed(prompt, start..end.max(start));
         if start == range.start || !own.is_empty() {
             turns.push(TextTurn::new(speaks, own, true));
         }
         start = next;
-        let rest = if template.model_unopened { Role::Assistant } else { Role::System };
-        speaks = (rest, None);
+        let role = if template.model_unopened { Role::Assistant } else { Role::System };
+        speaks = TurnOpening { role, name: None, start: next, opened: false };
     }
     let own = trimmed(prompt, start..range.end);
     if start == range.start || !own.is_empty() {
@@ -346,9 +386,8 @@ mod tests {
         );
         let hey = prompt.find("hey").unwrap();
         assert_eq!(template.turn_start(prompt, hey), prompt.find("<|im_start|>Ilse Brandt"));
-        assert_eq!(template.next_turn(prompt, hey), prompt.find("<|im_start|>Edda"));
         let frame = ("<|im_start|>system\n".to_owned(), "<|im_end|>\n".to_owned());
-        assert_eq!(template.frame(prompt, Role::System), frame);
+        assert_eq!(template.frame(prompt, &turns, Role::System), frame);
     }
 
     #[test]

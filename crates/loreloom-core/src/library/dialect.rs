@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt};
 use serde::{Deserialize, Serialize};
 
 use super::keys::{CompiledKey, Probe};
-use crate::dialects::cards::{CardMode, CardRules, resolve_key};
+use crate::dialects::cards::{CardRules, resolve_key, source_rules_with};
 
 /// The rules a book runs by: those of the program it was written for, unless somebody chooses
 /// others.
@@ -59,7 +59,7 @@ impl Dialect {
     ];
 
     /// Its name in settings, files and the API, and the program or document whose rules these are.
-    fn names(self) -> (&'static str, &'static str) {
+    const fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::WorldInfo => ("world-info", "SillyTavern's World Info"),
             Self::Cards => ("cards", "card books"),
@@ -77,30 +77,27 @@ impl Dialect {
     }
 
     /// Its name in settings, files and the API.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         self.names().0
     }
+
+    /// The names of all dialects, in the order of [`Self::ALL`].
+    pub const NAMES: [&str; Self::ALL.len()] = {
+        let mut names = [""; Self::ALL.len()];
+        let mut at = 0;
+        while at < names.len() {
+            names[at] = Self::ALL[at].as_str();
+            at += 1;
+        }
+        names
+    };
+
+    /// Those of [`Self::NAMES`] with rules of their own; the settings say the first two.
+    pub const SOURCE_NAMES: &[&str] = Self::NAMES.split_at(2).1;
 
     /// The program or document whose rules these are.
     pub fn title(self) -> &'static str {
         self.names().1
-    }
-
-    /// The named rules; `None` where the settings say them.
-    fn mode(self) -> Option<CardMode> {
-        Some(match self {
-            Self::WorldInfo | Self::Cards => return None,
-            Self::CardV3 => CardMode::CardV3,
-            Self::Seed002 => CardMode::Seed002,
-            Self::Unorouter => CardMode::Unorouter,
-            Self::Risu => CardMode::Risu,
-            Self::Kobold => CardMode::Kobold,
-            Self::AiDungeon => CardMode::AiDungeon,
-            Self::Agnai => CardMode::Agnai,
-            Self::Janitor => CardMode::Janitor,
-            Self::Chub => CardMode::Chub,
-            Self::Backyard => CardMode::Backyard,
-        })
     }
 }
 
@@ -116,20 +113,7 @@ pub enum Stages {
 impl Dialect {
     /// The stages it is made of.
     pub fn stages(self) -> Stages {
-        match self {
-            Self::WorldInfo => Stages::WorldInfo,
-            Self::Cards
-            | Self::CardV3
-            | Self::Seed002
-            | Self::Unorouter
-            | Self::Risu
-            | Self::Kobold
-            | Self::AiDungeon
-            | Self::Agnai
-            | Self::Janitor
-            | Self::Chub
-            | Self::Backyard => Stages::Cards,
-        }
+        if self == Self::WorldInfo { Stages::WorldInfo } else { Stages::Cards }
     }
 
     /// Whether its books run through the stages of card books.
@@ -144,10 +128,7 @@ impl Dialect {
 
     /// Its rules. What no program has an opinion on comes from `own`, the settings.
     pub fn card_rules(self, own: &CardRules) -> Cow<'_, CardRules> {
-        match self.mode() {
-            Some(mode) => Cow::Owned(mode.rules_with(own)),
-            None => Cow::Borrowed(own),
-        }
+        source_rules_with(self, own).map_or(Cow::Borrowed(own), Cow::Owned)
     }
 }
 

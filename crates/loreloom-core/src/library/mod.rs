@@ -47,23 +47,34 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryIx(pub u32);
 
-/// All books, compiled.
+/// All lore, compiled.
 #[derive(Debug)]
 pub struct Library {
     version: LibraryVersion,
+    /// Shared with libraries that differ in their notes only.
+    own: Arc<CompiledBooks>,
+    vault: Option<Arc<Vault>>,
+}
+
+/// All books, compiled.
+#[derive(Debug)]
+struct CompiledBooks {
     books: Vec<Arc<Book>>,
     dialects: Vec<Dialect>,
     entries: Vec<CompiledEntry>,
     by_id: FxHashMap<EntryId, EntryIx>,
     world_info: FoldingIndexes,
     cards: FoldingIndexes,
-    vault: Option<Arc<Vault>>,
     /// Keys that look like regular expressions and are none.
     not_regexes: Vec<(EntryIx, Box<str>)>,
     /// Entries by the slot they share, without the first.
     sharing: FxHashMap<EntryIx, Vec<EntryIx>>,
     /// Entries whose secondary keys give no points in groups.
     unscored: FxHashSet<EntryIx>,
+    /// Whether keys of some entry are looked for in card or persona.
+    scans_cards: bool,
+    /// Entries in inclusion groups.
+    grouped: Vec<EntryIx>,
 }
 
 /// One index for each folding.
@@ -162,6 +173,21 @@ impl Library {
         Self { vault: Some(vault), version, ..self }
     }
 
+    /// The same books with other notes: nothing of the books is compiled again.
+    pub(crate) fn with_other_notes(&self, vault: Arc<Vault>) -> Self {
+        Self { version: self.version, own: Arc::clone(&self.own), vault: Some(vault) }
+    }
+
+    /// Whether keys of some entry are looked for in the texts of card or persona.
+    pub fn scans_cards(&self) -> bool {
+        self.own.scans_cards
+    }
+
+    /// The entries in inclusion groups, with their texts.
+    pub fn grouped(&self) -> impl Iterator<Item = (&EntryId, &str)> {
+        self.own.grouped.iter().map(|ix| (&self.entry(*ix).id, &*self.compiled(*ix).body))
+    }
+
     /// The notes of all vaults.
     pub fn vault(&self) -> Option<&Vault> {
         self.vault.as_deref()
@@ -182,49 +208,49 @@ impl Library {
 
     /// The books, in the order given.
     pub fn books(&self) -> &[Arc<Book>] {
-        &self.books
+        &self.own.books
     }
 
     /// How many entries all books have.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.own.entries.len()
     }
 
     /// Whether no book has an entry.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.own.entries.is_empty()
     }
 
     /// The entry at an index.
     pub fn entry(&self, ix: EntryIx) -> &Entry {
         let compiled = self.compiled(ix);
-        &self.books[compiled.book as usize].entries[compiled.place as usize]
+        &self.own.books[compiled.book as usize].entries[compiled.place as usize]
     }
 
     /// The book of an entry.
     pub fn book(&self, ix: EntryIx) -> &Book {
-        &self.books[self.compiled(ix).book as usize]
+        &self.own.books[self.compiled(ix).book as usize]
     }
 
     /// The dialect of a book.
     pub fn dialect(&self, book: usize) -> Dialect {
-        self.dialects[book]
+        self.own.dialects[book]
     }
 
     /// The dialect of an entry.
     pub fn dialect_of(&self, ix: EntryIx) -> Dialect {
-        self.dialects[self.compiled(ix).book as usize]
+        self.own.dialects[self.compiled(ix).book as usize]
     }
 
     /// The index of an entry.
     pub fn find(&self, id: &EntryId) -> Option<EntryIx> {
-        self.by_id.get(id).copied()
+        self.own.by_id.get(id).copied()
     }
 
     /// Keys of World Info that look like regular expressions but do not compile, and are
     /// therefore looked for as plain text, slashes included.
     pub fn not_regexes(&self) -> impl Iterator<Item = (EntryIx, &str)> {
-        self.not_regexes.iter().map(|(ix, key)| (*ix, &**key))
+        self.own.not_regexes.iter().map(|(ix, key)| (*ix, &**key))
     }
 
     /// The keys that are regular expressions, with their entries.
@@ -247,30 +273,30 @@ impl Library {
 
     /// All entries that share one result.
     pub(crate) fn sharing(&self, slot: EntryIx) -> impl Iterator<Item = EntryIx> {
-        [slot].into_iter().chain(self.sharing.get(&slot).into_iter().flatten().copied())
+        [slot].into_iter().chain(self.own.sharing.get(&slot).into_iter().flatten().copied())
     }
 
     /// Whether an entry's secondary keys give points in its groups.
     pub(crate) fn scores_secondary(&self, ix: EntryIx) -> bool {
-        !self.unscored.contains(&ix)
+        !self.own.unscored.contains(&ix)
     }
 
     /// What compiling found out about an entry.
     pub(crate) fn compiled(&self, ix: EntryIx) -> &CompiledEntry {
-        &self.entries[ix.0 as usize]
+        &self.own.entries[ix.0 as usize]
     }
 
     pub(crate) fn entries_of(&self, book: usize) -> impl Iterator<Item = EntryIx> {
-        let first = self.entries.partition_point(|entry| (entry.book as usize) < book);
-        let last = self.entries.partition_point(|entry| (entry.book as usize) <= book);
+        let first = self.own.entries.partition_point(|entry| (entry.book as usize) < book);
+        let last = self.own.entries.partition_point(|entry| (entry.book as usize) <= book);
         (first..last).map(index)
     }
 
     /// The key index of some stages and a folding.
     pub(crate) fn index(&self, stages: Stages, folding: Folding) -> &KeyIndex {
         let indexes = match stages {
-            Stages::WorldInfo => &self.world_info,
-            Stages::Cards => &self.cards,
+            Stages::WorldInfo => &self.own.world_info,
+            Stages::Cards => &self.own.cards,
         };
         &indexes[folding.index()]
     }
@@ -435,7 +461,7 @@ impl<'rules> Compiler<'rules> {
             force: decorated.force.or(entry.activation.force),
             keys,
             secondary,
-            groups: group_names(&entry.group.names),
+            groups: entry.group.each(),
             fingerprint: is_timed(entry).then(|| fingerprint(entry, &book.name, &decorated)),
             characters,
             plain: !always
@@ -517,19 +543,24 @@ impl<'rules> Compiler<'rules> {
         dialects: Vec<Dialect>,
         version: LibraryVersion,
     ) -> Library {
-        Library {
-            version,
+        let grouped = self.entries.iter().zip(0..).filter(|(entry, _)| !entry.groups.is_empty());
+        let grouped = grouped.map(|(_, at)| EntryIx(at)).collect();
+        let mut entries = books.iter().flat_map(|book| &book.entries);
+        let scans_cards = entries.any(|entry| entry.activation.sources != MatchSources::default());
+        let own = CompiledBooks {
             books,
             dialects,
             entries: self.entries,
             by_id: self.by_id,
             world_info: self.world_info.finish(),
             cards: self.cards.finish(),
-            vault: None,
             not_regexes: self.not_regexes,
             sharing: self.sharing,
             unscored: self.unscored,
-        }
+            scans_cards,
+            grouped,
+        };
+        Library { version, own: Arc::new(own), vault: None }
     }
 }
 
@@ -561,19 +592,4 @@ fn is_plain(entry: &Entry) -> bool {
 fn is_timed(entry: &Entry) -> bool {
     let timed = entry.activation.timed;
     timed.sticky.is_some() || timed.cooldown.is_some()
-}
-
-/// Splits `a, b` into its names. Only the space after a comma goes: names keep theirs.
-pub(crate) fn group_names(names: &str) -> Vec<Box<str>> {
-    names
-        .split(',')
-        .enumerate()
-        .map(
-            |(at, name)| {
-                if at == 0 { name } else { name.trim_start_matches(crate::book::is_js_space) }
-            },
-        )
-        .filter(|name| !name.is_empty())
-        .map(Into::into)
-        .collect()
 }

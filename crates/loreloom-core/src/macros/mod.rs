@@ -355,6 +355,8 @@ fn repeated(text: &str, count: &str) -> Option<Cow<'static, str>> {
 
 /// `{{idleDuration}}`: how long nobody has written, in words.
 pub const IDLE: &str = "idleduration";
+/// `{{mesExamples}}`: the card's example messages.
+pub const EXAMPLES: &str = "mesexamples";
 
 /// Stands for `{{trim}}` until the text around it is known. A private-use character that
 /// no text of its own accord holds next to another.

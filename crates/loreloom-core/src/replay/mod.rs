@@ -212,7 +212,7 @@ pub fn events(
     let mut events = Vec::new();
     let (mut said, mut waiting) = (0, false);
     for message in messages {
-        if message.role == Role::Assistant && said > 0 {
+        if message.role == Role::Assistant && !message.is_narration() && said > 0 {
             events.push(ReplayEvent::Turn(Box::new(input(said, message.name.as_deref()))));
         }
         waiting = message.role == Role::User;

@@ -9,8 +9,10 @@
 //! (`engine::verdicts`).
 
 mod class;
+mod recalled;
 mod room;
 mod selection;
+mod stop;
 mod trigger;
 mod verdict;
 pub mod words;
@@ -19,17 +21,19 @@ use serde::{Deserialize, Serialize};
 
 pub use self::{
     class::VerdictClass,
+    recalled::{ChannelScore, RecallChannel, RecalledMessage},
     room::{GivenUp, LeftOutMessage, RoomUse},
-    selection::{Fallback, SelectionUse, Served},
+    selection::{Fallback, SelectionUse, Served, VaultMode},
+    stop::{Gate, GroupRule, KeyCost, Stop},
     trigger::{KeyMatch, MatchPlace, ScanPhase, TextSource, Trigger},
-    verdict::{Gate, GroupRule, KeptPlace, KeyCost, Outcome, Reason, Stop, Verdict},
+    verdict::{KeptPlace, Outcome, Reason, Verdict},
 };
 use crate::{
     cache_placement::Measured,
     chat::{GenerationType, Path},
     dialects::cards::Problem,
     hygiene::{HazardCount, Hygiene},
-    ids::{ChatId, LibraryVersion, MessageId, PrefixHash},
+    ids::{ChatId, EntryId, LibraryVersion, MessageId, PrefixHash},
     place::Provenance,
     tokens::TokenCounter,
     turn::Turn,
@@ -55,6 +59,9 @@ pub struct Report {
     /// What the prompt cache could keep, where it was measured after sending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheUse>,
+    /// Who decided which notes the turn needs, where a vault takes part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vault_mode: Option<VaultMode>,
     /// How a selecting model took part, where one was to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selection: Option<SelectionUse>,
@@ -62,6 +69,9 @@ pub struct Report {
     /// prompt may be too long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub room: Option<RoomUse>,
+    /// Old messages that memory put back into the prompt, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recalled: Vec<RecalledMessage>,
 }
 
 impl Report {
@@ -75,8 +85,10 @@ impl Report {
             spans: Vec::new(),
             warnings: Vec::new(),
             cache: None,
+            vault_mode: None,
             selection: None,
             room: None,
+            recalled: Vec::new(),
         }
     }
 }
@@ -179,6 +191,24 @@ pub struct BudgetUse {
     pub overflowed: bool,
 }
 
+impl Warning {
+    /// Whether it is about this entry.
+    pub fn is_about(&self, id: &EntryId, title: &str) -> bool {
+        match self {
+            Self::KeyTooSlow { entry, .. }
+            | Self::KeyUnusable { entry, .. }
+            | Self::KeyNotARegex { entry, .. }
+            | Self::Decorator { entry, .. } => entry == title,
+            Self::AlreadyThere { source }
+            | Self::NobodySpeaks { source }
+            | Self::Neutralised { source, .. } => {
+                matches!(source, Provenance::Lore { entry, .. } if entry == id)
+            }
+            Self::OldNotes { .. } | Self::WithoutLore { .. } => false,
+        }
+    }
+}
+
 /// The range of an injected text in the final prompt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -237,6 +267,11 @@ pub enum Warning {
         /// How long ago it was read, in seconds; `None` if it never was.
         seconds: Option<u64>,
         /// Why it could not be read.
+        reason: String,
+    },
+    /// The prompt was sent without lore.
+    WithoutLore {
+        /// Why.
         reason: String,
     },
     /// A text names the character who speaks, and nobody is known to speak.

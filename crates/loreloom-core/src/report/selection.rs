@@ -2,15 +2,48 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{dialects::vault::SelectFrom, turn::StillHolds};
+use crate::{
+    dialects::vault::{SelectFrom, SelectionRules},
+    turn::StillHolds,
+};
+
+/// Who decides which notes of a vault a turn needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum VaultMode {
+    /// Keys.
+    Keyword,
+    /// Keys, and then a model.
+    TwoStage,
+    /// A model alone.
+    AiOnly,
+}
+
+impl VaultMode {
+    /// The mode of these rules; `None` is no selecting model.
+    pub fn of(selection: Option<&SelectionRules>) -> Self {
+        match selection.map(|rules| rules.from) {
+            None => Self::Keyword,
+            Some(SelectFrom::Matches) => Self::TwoStage,
+            Some(SelectFrom::Vault) => Self::AiOnly,
+        }
+    }
+
+    /// Its name in settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Keyword => "keyword",
+            Self::TwoStage => "two-stage",
+            Self::AiOnly => "ai-only",
+        }
+    }
+}
 
 /// How a selecting model took part in a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SelectionUse {
-    /// What it chose from.
-    #[serde(default)]
-    pub from: SelectFrom,
     /// How many notes it could choose from.
     pub candidates: u32,
     /// How many it chose.

@@ -27,16 +27,16 @@ pub fn sentence(verdict: &Verdict, names: Names<'_>) -> String {
 }
 
 fn plain_sentence(verdict: &Verdict, names: Names<'_>) -> String {
-    let stands = verdict.stands.as_deref();
+    let kept = verdict.kept_place.as_deref();
     match &verdict.outcome {
         Outcome::Activated { place, trigger, tokens, shortened_from } => {
             let mut reason = reason(trigger, names);
             if let Some(before) = shortened_from {
                 reason = format!("{reason}; shortened from {before} to {tokens} tokens");
             }
-            match (place, stands) {
-                (Some(own), Some(stands)) => {
-                    let (here, own) = (self::place(&stands.place), self::place(own));
+            match (place, kept) {
+                (Some(own), Some(kept)) => {
+                    let (here, own) = (self::place(&kept.place), self::place(own));
                     format!("{reason}; {here}, for the prompt cache, instead of {own}")
                 }
                 (Some(place), None) => format!("{reason}; {}", self::place(place)),
@@ -46,20 +46,20 @@ fn plain_sentence(verdict: &Verdict, names: Names<'_>) -> String {
                 (None, _) => format!("{reason}; it names no place, so nothing was sent"),
             }
         }
-        Outcome::Stopped(stop) => match stands {
-            Some(stands) => format!("{}; {}", self::stop(stop, names), lingers(stands)),
+        Outcome::Stopped(stop) => match kept {
+            Some(kept) => format!("{}; {}", self::stop(stop, names), lingers(kept)),
             None => self::stop(stop, names),
         },
     }
 }
 
 /// Words for a text that stays though nothing asks for it.
-fn lingers(stands: &KeptPlace) -> String {
-    let since = match stands.idle_since {
+fn lingers(kept: &KeptPlace) -> String {
+    let since = match kept.idle_since {
         Some(since) => format!(", not asked for since message {}", since.0),
         None => String::new(),
     };
-    format!("its text still stands {} for the prompt cache{since}", place(&stands.place))
+    format!("its text is still {} for the prompt cache{since}", place(&kept.place))
 }
 
 /// The same with all it took: an entry that another brought in is followed by why that one
@@ -112,6 +112,7 @@ pub fn warning(warning: &Warning) -> String {
         Warning::AlreadyThere { source } => {
             format!("{}: the front end had put it into the prompt itself", origin(source))
         }
+        Warning::WithoutLore { reason } => format!("this turn was sent without lore: {reason}"),
         Warning::NobodySpeaks { source } => format!(
             "{}: it says `{{{{char}}}}`, but no character is known to speak, so the macro stays",
             origin(source)
@@ -467,11 +468,15 @@ fn vault_stop(stop: &Stop) -> String {
         Stop::SearchLimit { score, most } => format!(
             "is about what is said (score {score:.2}), but only the best {most} are looked at"
         ),
-        Stop::NotSelected { key: Some(key) } => {
-            format!("{} was found, but the selecting model did not choose it", quoted(key))
+        Stop::NotSelected { keys } if !keys.is_empty() => {
+            format!("{}, but the selecting model did not choose it", were_found(keys))
         }
-        Stop::Unsure { confidence, needed } => {
-            format!("the selecting model chose it with confidence {confidence}, needed {needed}")
+        Stop::Unsure { confidence, needed, keys } => {
+            let found =
+                if keys.is_empty() { String::new() } else { format!("{}, but ", were_found(keys)) };
+            format!(
+                "{found}the selecting model chose it with confidence {confidence}, needed {needed}"
+            )
         }
         Stop::Guide => "a guide for those who write lore, never sent".to_owned(),
         Stop::FellBack { to } => {
@@ -501,6 +506,11 @@ fn gate(gate: &Gate) -> String {
             format!("only with the icon {}, this is {}", quoted(wanted), quoted(found))
         }
     }
+}
+
+/// Keys that were found, as a sentence.
+fn were_found(keys: &[String]) -> String {
+    format!("{} {} found", list(keys), if keys.len() == 1 { "was" } else { "were" })
 }
 
 fn list(keys: &[String]) -> String {
@@ -553,137 +563,4 @@ pub(super) fn count(number: u32, what: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{super::ScanPhase, *};
-    use crate::{
-        cache_placement::Zone,
-        units::{Depth, MessageCount, Tokens},
-    };
-
-    #[test]
-    fn a_text_that_is_kept_for_the_cache_says_where_and_since_when() {
-        let stands = |idle_since| {
-            Some(Box::new(KeptPlace {
-                place: Place::AtDepth(Depth(7)),
-                zone: Zone::Ledger,
-                tokens: Tokens(9),
-                idle_since,
-            }))
-        };
-        let stopped = Outcome::Stopped(Stop::NoKeyFound);
-        let fired = Outcome::Activated {
-            place: Some(Place::BeforeCharacter),
-            tokens: Tokens(9),
-            shortened_from: None,
-            trigger: Box::new(Trigger {
-                reason: Reason::Constant,
-                phase: ScanPhase::Initial,
-                pass: 1,
-                depth: 2,
-                primary: None,
-                secondary: Vec::new(),
-                parents: Vec::new(),
-            }),
-        };
-        for (outcome, since, expected) in [
-            (
-                stopped,
-                Some(MessageCount(12)),
-                "none of its keys was found; its text still stands in the chat at depth 7 for the \
-                 prompt cache, not asked for since message 12",
-            ),
-            (
-                fired,
-                None,
-                "always on; in the chat at depth 7, for the prompt cache, instead of before the \
-                 character",
-            ),
-        ] {
-            let verdict = Verdict::new("b".into(), "b/1".into(), String::new(), outcome);
-            let verdict = Verdict { stands: stands(since), ..verdict };
-            assert_eq!(sentence(&verdict, &|id: &EntryId| id.to_string()), expected);
-        }
-    }
-
-    #[test]
-    fn every_rule_says_what_it_found() {
-        let keys = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>();
-        for (stop, expected) in [
-            (Stop::Delay { until: MessageCount(8) }, "waits until the chat has 8 messages"),
-            (
-                Stop::out_of_reach("bell", 5, 2),
-                "“bell” is 6 messages back, but only the last 2 messages are scanned",
-            ),
-            (
-                Stop::OutOfReach {
-                    key: "bell".to_owned(),
-                    distance: 0,
-                    depth: 1,
-                    characters: Some(1000),
-                    tokens: None,
-                },
-                "“bell” is 1 message back, but only the last 1000 characters are scanned",
-            ),
-            (
-                Stop::OutOfReach {
-                    key: "bell".to_owned(),
-                    distance: 2,
-                    depth: 1,
-                    characters: None,
-                    tokens: Some(1),
-                },
-                "“bell” is 3 messages back, but only the last token is scanned",
-            ),
-            (Stop::Copied { of: "bell".into() }, "a copy of “bell”, which is there itself"),
-            (Stop::CopyOfNothing, "a copy of an entry that its book does not have"),
-            (
-                Stop::Secondary {
-                    key: "bell".to_owned(),
-                    logic: SelectiveLogic::AndAny,
-                    found: Vec::new(),
-                    missing: keys(&["tower", "rope"]),
-                },
-                "“bell” was found, but none of “tower”, “rope” was",
-            ),
-            (
-                Stop::Budget { needed: Tokens(40), left: Tokens(12), over: Tokens(0) },
-                "needs 40 tokens, only 12 left",
-            ),
-            (
-                Stop::Budget { needed: Tokens(3), left: Tokens(0), over: Tokens(4) },
-                "needs 3 tokens, and lore is 4 over its budget already, line ends counted",
-            ),
-            (
-                Stop::out_of_reach("bell", 0, 0),
-                "“bell” is 1 message back, but nothing is scanned for it",
-            ),
-            (Stop::Warmup { needed: 3.0, found: 1 }, "its keys occur 1 time, needed 3"),
-            (Stop::Requires { missing: keys(&["Harbour"]) }, "requires “Harbour”, which is not in"),
-            (Stop::Chance { roll: 71.25, probability: 40.0 }, "rolled 71.2, needed at most 40.0"),
-        ] {
-            assert_eq!(self::stop(&stop, &ToString::to_string), expected);
-        }
-    }
-
-    #[test]
-    fn a_key_that_was_given_up_says_why() {
-        for (stop, expected) in [
-            (
-                Stop::KeyTooSlow { key: "/(a+)\\1/".to_owned(), cost: KeyCost::TooManySteps },
-                "the key “/(a+)\\1/” takes too many steps, and no other key was found",
-            ),
-            (
-                Stop::KeyTooSlow { key: "/(a+)\\1/".to_owned(), cost: KeyCost::Suspended },
-                "the key “/(a+)\\1/” is suspended because it was too slow in an earlier turn, \
-                 and no other key was found",
-            ),
-            (
-                Stop::KeyTooSlow { key: "/(a+)\\1/".to_owned(), cost: KeyCost::NoStepsLeft },
-                "the key “/(a+)\\1/” was not tried because other keys used up the \
-                 steps of the turn, and no other key was found",
-            ),
-        ] {
-            assert_eq!(self::stop(&stop, &ToString::to_string), expected);
-        }
-    }
-}
+mod tests;

@@ -53,6 +53,15 @@ impl OldPiece {
     }
 }
 
+/// How many messages of a chat memory covers, and how many come after them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CoveredMessages {
+    /// The oldest messages, which memory covers.
+    pub covered: usize,
+    /// The messages after them.
+    pub after: usize,
+}
+
 impl Cut {
     /// The smallest cut that frees `over` tokens, or everything that may leave.
     ///
@@ -63,12 +72,30 @@ impl Cut {
         context: Tokens,
         counter: &dyn TokenCounter,
     ) -> Self {
-        let mut pieces = match layout.form {
-            PromptForm::Messages | PromptForm::Alternating => messages(prompt, layout, counter),
-            PromptForm::Single | PromptForm::Text => passages(prompt, layout, counter),
-        };
+        let mut pieces = all_pieces((prompt, layout), counter);
         let length = cut_length(&pieces, over, (context.0 / STEPS).max(1), layout);
         pieces.truncate(length);
+        Self { pieces }
+    }
+
+    /// A cut of the messages that memory covers, or of fewer if the rest must begin otherwise. What
+    /// may never leave stays.
+    ///
+    /// Front ends join messages of one role, so a piece of the prompt can be several messages: as
+    /// many pieces stay as messages are not covered.
+    pub fn covered(
+        messages: CoveredMessages,
+        (prompt, layout): (&[PromptMessage], &Layout),
+        counter: &dyn TokenCounter,
+    ) -> Self {
+        let shown = layout.chat.iter().filter(|mark| mark.kind == MarkKind::Story).count();
+        let most = messages.covered.min(shown.saturating_sub(messages.after));
+        if most == 0 {
+            return Self::default();
+        }
+        let mut pieces = all_pieces((prompt, layout), counter);
+        let length = (0..most.min(pieces.len())).rev().find(|at| may_end(&pieces, *at, layout));
+        pieces.truncate(length.map_or(0, |at| at + 1));
         Self { pieces }
     }
 
@@ -123,9 +150,16 @@ impl Cut {
         let moved = |marks: &[PromptMark]| -> Vec<PromptMark> {
             marks.iter().filter_map(|mark| self.moved(mark)).collect()
         };
-        let layout =
-            Layout { head: moved(&layout.head), chat: moved(&layout.chat), ..layout.clone() };
+        let places = layout.places.iter();
+        let places = places.map(|(place, before)| (place.clone(), self.shifted(*before)));
+        let (head, chat) = (moved(&layout.head), moved(&layout.chat));
+        let layout = Layout { head, chat, places: places.collect(), ..layout.clone() };
         (kept.collect(), layout)
+    }
+
+    /// The number of a message after the cut.
+    fn shifted(&self, message: usize) -> usize {
+        message - (0..message).filter(|at| self.drops(*at)).count()
     }
 
     /// A mark after the cut; `None` if its piece leaves.
@@ -133,7 +167,7 @@ impl Cut {
         if self.drops(mark.message) {
             return None;
         }
-        let message = mark.message - (0..mark.message).filter(|at| self.drops(*at)).count();
+        let message = self.shifted(mark.message);
         let range = match mark.range {
             Some((start, end)) => {
                 let mut gone = 0;
@@ -155,6 +189,17 @@ impl Cut {
             PiecePlace::Bytes(at, range) if at == message => Some(range),
             PiecePlace::Bytes(..) | PiecePlace::Messages(..) => None,
         })
+    }
+}
+
+/// Everything that may leave, oldest first.
+fn all_pieces(
+    (prompt, layout): (&[PromptMessage], &Layout),
+    counter: &dyn TokenCounter,
+) -> Vec<OldPiece> {
+    match layout.form {
+        PromptForm::Messages | PromptForm::Alternating => messages(prompt, layout, counter),
+        PromptForm::Single | PromptForm::Text => passages(prompt, layout, counter),
     }
 }
 
@@ -324,6 +369,26 @@ mod tests {
         (Role::Assistant, "four"),
         (Role::User, "five"),
     ];
+
+    #[test]
+    fn so_many_of_the_oldest_messages_can_leave() {
+        let prompt = prompt(&CHAT);
+        for (covered, after, strict, expected) in [
+            (0, 6, false, "main greeting one note two three four five"),
+            (2, 4, false, "main note two three four five"),
+            (3, 3, true, "main note two three four five"),
+            (99, 0, false, "main note four five"),
+            // Some of the ten messages are joined in this prompt.
+            (5, 5, false, "main one note two three four five"),
+        ] {
+            let layout = Layout::of_messages(&prompt, strict);
+            let messages = CoveredMessages { covered, after };
+            let cut = Cut::covered(messages, (&prompt, &layout), &ByteEstimate);
+            let (kept, _) = cut.apply(&prompt, &layout);
+            let kept: Vec<&str> = kept.iter().map(|message| message.content.as_str()).collect();
+            assert_eq!(kept.join(" "), expected, "{covered} {after} {strict}");
+        }
+    }
 
     #[test]
     fn the_oldest_messages_leave_first_and_system_texts_stay() {

@@ -11,7 +11,7 @@ mod rules;
 pub(crate) use self::give_way::{pool_of, take_out};
 pub use self::{
     give_way::{can_give_way, give_way},
-    history::Cut,
+    history::{CoveredMessages, Cut},
     rules::{MakeRoom, RankedSource, RoomRules},
 };
 use crate::{

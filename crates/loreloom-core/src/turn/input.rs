@@ -14,12 +14,14 @@ use crate::{
     ids::{ChatId, ConnectionId, EntryId},
     library::{ActiveEntries, Attachment, Cast, Library},
     rules::Rules,
+    state::StateDelta,
     units::{Timestamp, Tokens},
 };
 
 /// The input of a turn. It is stored with the turn, so that the turn can be replayed.
 ///
 /// Rules that need something a front end did not state are ignored.
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that can be true of a turn")]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TurnInput {
@@ -48,15 +50,25 @@ pub struct TurnInput {
     pub speaker: Option<Speaker>,
     /// The texts of card and persona.
     pub card: CardTexts,
+    /// What the front end's prompt has before the chat, where it does not say which part is what.
+    /// Entries that look into card or persona look here for texts that `card` does not have.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub card_block: String,
     /// Prompts of the front end that are scanned.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prompts: Vec<ScannedPrompt>,
     /// Entries that the front end activates.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub forced: Vec<Forced>,
+    /// Members of inclusion groups whose text the front end's prompt has already: it chose them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<EntryId>,
     /// The active books; `None` activates all of them globally.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attachments: Option<Vec<Attachment>>,
+    /// Whether the front end runs its own regex scripts over the texts: then ours do not.
+    #[serde(skip_serializing_if = "is_default")]
+    pub scripts_elsewhere: bool,
     /// A dry run changes no state and ignores timed effects.
     pub dry_run: bool,
     /// The greeting the chat began with: 0 is the first message, 1 the first alternate.
@@ -102,6 +114,10 @@ pub struct TurnInput {
     /// library. They are not tried.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suspended_keys: Vec<String>,
+    /// What the state had besides the deltas on the path: effects of messages that were edited or
+    /// hidden since.
+    #[serde(skip_serializing_if = "StateDelta::is_empty")]
+    pub carried: StateDelta,
     /// Where in the prompt the injections were put.
     #[serde(skip_serializing_if = "is_default")]
     pub seams: Seams,
@@ -164,7 +180,8 @@ impl Speaker {
 
 /// The texts of card and persona that may be scanned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct CardTexts {
     /// The persona's description.
     pub persona: String,

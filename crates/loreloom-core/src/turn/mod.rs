@@ -20,6 +20,8 @@ use crate::{
     ids::{ChatId, MessageId, PrefixHash},
     library::{Cast, Stages},
     macros::MacroValues,
+    regex_script::RegexScript,
+    rules::Rules,
     scan::{Folding, HitCache, WordRule},
     tokens::TokenCounter,
     units::MessageCount,
@@ -74,6 +76,11 @@ impl<'a> Turn<'a> {
             more: Some(&input.macros),
             at: input.at,
         }
+    }
+
+    /// The scripts that change texts of lore on their way into the prompt.
+    pub fn scripts<'rules>(&self, rules: &'rules Rules) -> &'rules [RegexScript] {
+        if self.input.scripts_elsewhere { &[] } else { &rules.regex_scripts }
     }
 
     /// Who takes part.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::VaultContext;
+use super::{CardTexts, VaultContext};
 use crate::{
     book::Extensions,
     chat::Role,
@@ -47,6 +47,15 @@ pub struct StoryContext {
     /// The author's note; an empty text removes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<StatedNote>,
+    /// The user's name; an empty name means that the request shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The name of the character who speaks; an empty name means that the request shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub char: Option<String>,
+    /// The texts of card and persona.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub card: Option<CardTexts>,
 }
 
 /// An author's note that a front end states.
@@ -84,12 +93,25 @@ impl StoryContext {
             macros: later.macros.or(earlier.macros),
             group: later.group.or(earlier.group),
             note: later.note.or(earlier.note),
+            user: later.user.or(earlier.user),
+            char: later.char.or(earlier.char),
+            card: later.card.or(earlier.card),
         }
+    }
+
+    /// The user's name.
+    pub fn user(&self) -> Option<&str> {
+        named(self.user.as_deref())
+    }
+
+    /// The name of the character who speaks.
+    pub fn char(&self) -> Option<&str> {
+        named(self.char.as_deref())
     }
 
     /// The name of the group chat.
     pub fn group(&self) -> Option<&str> {
-        self.group.as_deref().map(str::trim).filter(|name| !name.is_empty())
+        named(self.group.as_deref())
     }
 
     /// Whether nothing is stated.
@@ -121,6 +143,11 @@ impl StoryContext {
             source: Provenance::AuthorsNote,
         })
     }
+}
+
+/// A name that is not empty.
+fn named(name: Option<&str>) -> Option<&str> {
+    name.map(str::trim).filter(|name| !name.is_empty())
 }
 
 /// Macro names are matched without case, `_` and `-`.
@@ -184,6 +211,11 @@ mod tests {
         let group = stated(json!({"group": "Harbour folk"}));
         assert_eq!(later.after(&group).group(), Some("Harbour folk"));
         assert_eq!(stated(json!({"group": ""})).after(&group).group(), None);
+        let names = stated(json!({"user": "Wren", "char": "Mira Vell"}));
+        let other = stated(json!({"char": "Tobin"})).after(&names);
+        assert_eq!((other.user(), other.char()), (Some("Wren"), Some("Tobin")));
+        assert_eq!(stated(json!({"user": " "})).after(&names).user(), None);
+        assert!(serde_json::from_value::<StoryContext>(json!({"card": {"persone": "x"}})).is_err());
     }
 
     #[test]

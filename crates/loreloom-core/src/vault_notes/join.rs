@@ -116,17 +116,24 @@ fn merge(first: &mut Note, second: Note, counter: &dyn TokenCounter) {
     }
 }
 
-/// Gives notes of one vault that share a heading their file names as titles. In Obsidian a file's
-/// name is the note's name, and many notes may begin with the same heading. The heading stays an
-/// alias.
+/// Gives notes of one vault that share a heading their file names as titles, and those that share
+/// these, too, so much of their paths as makes them differ. In Obsidian a file's name is the
+/// note's name, and many notes may begin with the same heading. The heading stays an alias.
 pub fn tell_apart(notes: &mut [Arc<Note>]) {
+    rename_shared(notes, Note::file_name);
+    rename_shared(notes, Note::folder_name);
+    rename_shared(notes, Note::path_name);
+}
+
+/// Gives notes of one vault that share a title another name.
+fn rename_shared(notes: &mut [Arc<Note>], name_of: fn(&Note) -> &str) {
     let mut counts: FxHashMap<(String, String), u32> = FxHashMap::default();
     let key = |note: &Note| (note.vault.clone(), note.title.to_lowercase());
     for note in notes.iter() {
         *counts.entry(key(note)).or_default() += 1;
     }
     for note in notes {
-        let name = note.file_name();
+        let name = name_of(note);
         if counts[&key(note)] > 1 && !name.is_empty() && *name != note.title {
             let name = name.to_owned();
             let note = Arc::make_mut(note);
@@ -233,11 +240,38 @@ mod tests {
         let of = |path: &str, title: &str| Arc::new(Note::new("v", path, title));
         let mut notes =
             [of("Npc/Ilka.md", "Overview"), of("Bo.md", "overview"), of("C.md", "Harbour")];
+        let ids = notes.clone().map(|note| note.id());
         tell_apart(&mut notes);
+        assert_eq!(notes.clone().map(|note| note.id()), ids, "counters go by ids");
         let names: Vec<(&str, &[String])> =
             notes.iter().map(|note| (note.title.as_str(), note.aliases.as_slice())).collect();
         let (first, second) = (["Overview".to_owned()], ["overview".to_owned()]);
         assert_eq!(names, [("Ilka", &first[..]), ("Bo", &second[..]), ("Harbour", &[][..])]);
+    }
+
+    #[test]
+    fn notes_that_share_heading_and_file_name_are_called_by_their_paths() {
+        let of = |path: &str, title: &str| Arc::new(Note::new("v", path, title));
+        let mut notes = [
+            of("World/Fiends/guard.md", "Guard"),
+            of("Old/Fiends/guard.md", "Guard"),
+            of("World/People/Guard.md", "Guard"),
+            of("Rules/watch.md", "Guard"),
+        ];
+        tell_apart(&mut notes);
+        let names: Vec<(&str, Vec<&str>)> = notes
+            .iter()
+            .map(|note| (note.title.as_str(), note.aliases.iter().map(String::as_str).collect()))
+            .collect();
+        assert_eq!(
+            names,
+            [
+                ("World/Fiends/guard", vec!["Guard", "guard", "Fiends/guard"]),
+                ("Old/Fiends/guard", vec!["Guard", "guard", "Fiends/guard"]),
+                ("People/Guard", vec!["Guard"]),
+                ("watch", vec!["Guard"]),
+            ]
+        );
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub(crate) struct NameIndex {
     titles: Names,
     /// File names and whole paths, without `.md`.
     files: Names,
+    /// Ends of paths with a folder, without `.md`: a link may leave out the outer folders.
+    path_ends: Names,
     aliases: Names,
 }
 
@@ -44,7 +46,12 @@ impl NameIndex {
                 continue;
             }
             add(&mut index.files, note.file_name(), ix);
-            add(&mut index.files, without_ending(&note.path), ix);
+            let path = note.path_name();
+            add(&mut index.files, path, ix);
+            let folders = path.matches('/').count();
+            for (start, _) in path.match_indices('/').take(folders.saturating_sub(1)) {
+                add(&mut index.path_ends, &path[start + 1..], ix);
+            }
             for alias in &note.aliases {
                 add(&mut index.aliases, alias, ix);
             }
@@ -67,6 +74,7 @@ impl NameIndex {
         let file = target.rsplit('/').next().unwrap_or_default();
         let found = [
             self.files.get(target),
+            self.path_ends.get(target),
             self.titles.get(target),
             self.aliases.get(name.as_str()),
             self.aliases.get(target),
@@ -96,6 +104,17 @@ impl Note {
     /// Its file's name without the ending.
     pub fn file_name(&self) -> &str {
         without_ending(self.path.rsplit('/').next().unwrap_or_default())
+    }
+
+    /// Its file's name without the ending, with the folder it is in.
+    pub fn folder_name(&self) -> &str {
+        let path = self.path_name();
+        path.rmatch_indices('/').nth(1).map_or(path, |(at, _)| &path[at + 1..])
+    }
+
+    /// Its path in the vault without the ending.
+    pub fn path_name(&self) -> &str {
+        without_ending(&self.path)
     }
 
     /// All that people call it, each name once: its title, its file name, its aliases.
@@ -129,6 +148,9 @@ mod tests {
             note("People/Ilka.md", "Ilka", &["The Pilot", "Harbour"]),
             note("Docks.md", "Docks", &[]),
             note("old/Ilka.md", "Ilka the Elder", &[]),
+            note("World/Places/Mill.md", "Old Mill", &[]),
+            note("World/People/Mill.md", "Jon Mill", &[]),
+            note("People/Mill.md", "Ada Mill", &[]),
         ];
         let any = NameIndex::of(&notes, NoteNaming::Any);
         let title = NameIndex::of(&notes, NoteNaming::Title);
@@ -141,6 +163,10 @@ mod tests {
             ("The Pilot", vec![1], vec![]),
             ("ILKA", vec![1], vec![1]),
             ("old/Ilka", vec![3], vec![]),
+            ("Places/Mill", vec![4], vec![]),
+            ("People/Mill", vec![6], vec![]),
+            ("World/People/Mill", vec![5], vec![]),
+            ("Gone/Mill", vec![4, 5, 6], vec![]),
             ("nobody", vec![], vec![]),
             ("", vec![], vec![]),
         ] {

@@ -179,9 +179,11 @@ impl Note {
         }
     }
 
-    /// Its id in counters, pins and reports: `vault:title`.
+    /// Its id in counters and reports: the vault and the file. A title changes when another note
+    /// gets the same one, and counters would be lost with it.
     pub fn id(&self) -> EntryId {
-        EntryId(format!("{}:{}", self.vault, self.title))
+        let file = self.path.strip_suffix(".md").unwrap_or(&self.path);
+        EntryId(format!("{}:{file}", self.vault))
     }
 
     /// The vault as a book.

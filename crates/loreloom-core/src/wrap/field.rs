@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 macro_rules! fields {
     ($($(#[$doc:meta])+ $name:ident = $text:literal $(| $alias:literal)*, $list:literal;)+) => {
@@ -97,7 +97,7 @@ fields! {
 }
 
 /// The value of a field.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FieldValue {
     /// One text.

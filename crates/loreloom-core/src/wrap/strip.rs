@@ -53,7 +53,7 @@ pub fn strip_echo<'text>(
     library: &Library,
     macros: &MacroValues<'_>,
 ) -> Cow<'text, str> {
-    let steps = Steps::default();
+    let steps = Steps::within(rules.steps);
     strip(text, &rules.wrap, &|entry| {
         let content = entry.content.trim();
         let mut all = (0..library.len()).filter_map(|at| u32::try_from(at).ok()).map(EntryIx);

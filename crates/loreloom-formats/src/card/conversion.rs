@@ -6,9 +6,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{Card, CardVersion, json};
-use crate::note::Notes;
+use crate::{json::says_nothing, note::Notes};
 
 const EXTENSIONS: &str = "extensions";
+const ROOT: &str = "root";
 /// The key under `extensions`.
 const OURS: &str = "loreloom";
 const VERSION: u64 = 1;
@@ -17,6 +18,10 @@ const VERSION: u64 = 1;
 pub(crate) fn fields(card: &Card) -> Map<String, Value> {
     let Ok(Value::Object(mut fields)) = serde_json::to_value(card) else { return Map::new() };
     fields.shift_remove("version");
+    if let Some(Value::Object(root)) = fields.shift_remove(ROOT) {
+        let own = root.into_iter().filter(|(name, _)| !json::is_mirror(name));
+        fields.extend(own.map(|(name, value)| (format!("{ROOT}.{name}"), value)));
+    }
     if let Some(Value::Object(others)) = fields.shift_remove(EXTENSIONS) {
         for (name, value) in without_ours(others) {
             fields.insert(format!("{EXTENSIONS}.{name}"), value);
@@ -26,23 +31,17 @@ pub(crate) fn fields(card: &Card) -> Map<String, Value> {
     fields
 }
 
-fn says_nothing(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(members) => members.is_empty(),
-        Value::Bool(_) | Value::Number(_) => false,
-    }
-}
-
 /// The card in the words of a standard, and what it has no words for. Standards with an
 /// `extensions` object carry that there.
 pub(crate) fn write_whole(
     card: &Card,
     version: CardVersion,
 ) -> (Map<String, Value>, Map<String, Value>) {
-    let plain = Card { extensions: without_ours(card.extensions.clone()), ..card.clone() };
+    let mut plain = Card { extensions: without_ours(card.extensions.clone()), ..card.clone() };
+    if matches!(version, CardVersion::V2 | CardVersion::V3) {
+        // Written around the data.
+        plain.root.clear();
+    }
     let mut data = json::write(&plain, version);
     let found = read_again(&data, version);
     let mut rest = fields(&plain);

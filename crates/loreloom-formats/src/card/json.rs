@@ -38,6 +38,9 @@ const MIRRORED: [&str; 9] = [
     "nickname",
 ];
 
+/// What a card with `data` is made of.
+const ENVELOPE: [&str; 3] = ["spec", "spec_version", "data"];
+
 const KNOWN: [&str; 21] = [
     "name",
     "nickname",
@@ -102,7 +105,11 @@ pub(crate) fn read(root: &Node<'_>, version: CardVersion, notes: &mut Notes) -> 
             .filter(|world| !world.is_empty()),
         assets: assets(data, fields.notes()),
         extensions: fields.others(&known(version)),
+        root: Map::new(),
     };
+    if !std::ptr::eq(data, root) {
+        card.root = Fields::of(root, notes).others(&ENVELOPE);
+    }
     if let Some(assets) = odd_assets(data, notes) {
         card.extensions.insert("assets".to_owned(), assets);
     }
@@ -193,6 +200,7 @@ pub(crate) fn named(name: &str) -> Card {
         world: None,
         assets: Vec::new(),
         extensions: Map::new(),
+        root: Map::new(),
     }
 }
 
@@ -253,6 +261,20 @@ fn renamed(names: &[(&str, &str)], fields: &Map<String, Value>, card: &Card) -> 
     }
     map.extend(card.extensions.clone());
     map
+}
+
+/// Whether a member at the root only repeats what is in `data`.
+pub(super) fn is_mirror(name: &str) -> bool {
+    MIRRORED.contains(&name)
+}
+
+/// What a card has at its root beside `data`. Copies of fields say what the fields say now.
+pub(crate) fn root_members(card: &Card, data: &Map<String, Value>) -> Map<String, Value> {
+    let now = |(name, was): (&String, &Value)| {
+        let field = data.get(name).filter(|_| is_mirror(name));
+        (name.clone(), field.unwrap_or(was).clone())
+    };
+    card.root.iter().map(now).collect()
 }
 
 /// The fields that a card repeats at its root, where its file has them there.

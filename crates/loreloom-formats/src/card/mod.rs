@@ -13,11 +13,12 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
     conversion::{fields, write_whole},
-    json::{mirrors, named, read, to_v2, write},
+    json::{mirrors, named, read, root_members, to_v2, write},
 };
 
 /// Which standard a card follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CardVersion {
     /// Six fields at the root.
@@ -41,6 +42,7 @@ impl Card {
 
 /// A character without its book.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Card {
     /// The standard it follows.
     pub version: CardVersion,
@@ -81,7 +83,13 @@ pub struct Card {
     /// Pictures and the like (V3).
     pub assets: Vec<Asset>,
     /// Everything else in the card's data, in file order.
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     pub extensions: Extensions,
+    /// What the file has at its root beside `spec` and `data`: copies of fields for older
+    /// programs, and what `SillyTavern` keeps there (`fav`, `chat`, `create_date`).
+    #[serde(default, skip_serializing_if = "Extensions::is_empty")]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
+    pub root: Extensions,
 }
 
 impl Card {
@@ -108,6 +116,7 @@ impl Card {
 
 /// A note put into the chat at some depth.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct DepthPrompt {
     /// The text.
     pub prompt: String,
@@ -117,11 +126,13 @@ pub struct DepthPrompt {
     pub role: String,
     /// Everything else that is said about it.
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     pub others: Extensions,
 }
 
 /// A file that belongs to a card.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Asset {
     /// `icon`, `background`, `emotion`, ...
     #[serde(rename = "type")]
@@ -134,5 +145,6 @@ pub struct Asset {
     pub ext: String,
     /// Everything else that is said about it.
     #[serde(flatten)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     pub others: Extensions,
 }

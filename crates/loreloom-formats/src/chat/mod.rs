@@ -7,8 +7,12 @@
 mod carried;
 mod openai;
 mod sillytavern;
+mod write;
 
-pub use self::carried::{carried_state, carried_state_by_name};
+pub use self::{
+    carried::{carried_state, carried_state_by_name},
+    write::{export_markdown, export_sillytavern},
+};
 use loreloom_core::{book::Extensions, chat::Message};
 
 use crate::{
@@ -70,7 +74,8 @@ pub struct ImportedMessage {
 }
 
 impl ImportedMessage {
-    fn new(message: Message) -> Self {
+    /// A message with one version.
+    pub fn new(message: Message) -> Self {
         Self { message, swipes: Vec::new(), chosen: 0, sent: None }
     }
 }

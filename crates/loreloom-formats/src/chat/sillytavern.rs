@@ -129,15 +129,13 @@ fn chosen(root: &Node<'_>, swipes: &[String], text: &str, notes: &mut Notes) -> 
     found.unwrap_or_else(|| id.min(swipes.len() - 1))
 }
 
+/// A narrator's line is a message of the story: `extra.type` stays with it and says what it is.
 fn role(root: &Node<'_>) -> Role {
     let extra = root.get("extra");
-    let kind = extra.and_then(|extra| extra.get("type")).and_then(Node::as_str);
     if root.get("is_user").is_some_and(js::truthy) {
         Role::User
     } else if extra.is_some_and(|extra| extra.get("tool_invocations").is_some_and(Node::is_array)) {
         Role::Tool
-    } else if kind == Some("narrator") {
-        Role::System
     } else {
         Role::Assistant
     }
@@ -184,7 +182,7 @@ mod tests {
                 (Role::Assistant, "Hello.", false),
                 (Role::User, "Hm.", false),
                 (Role::Assistant, "Two", false),
-                (Role::System, "hidden", true),
+                (Role::Assistant, "hidden", true),
                 (Role::Tool, "", true),
             ]
         );
@@ -192,6 +190,7 @@ mod tests {
         assert_eq!(chat.messages[1].message.extensions["force_avatar"], "a.png");
         assert_eq!(chat.messages[2].swipes, ["One", "Two"]);
         assert_eq!(chat.messages[2].chosen, 1);
+        assert_eq!(chat.messages[3].message.extensions["extra"]["type"], "narrator");
     }
 
     #[test]

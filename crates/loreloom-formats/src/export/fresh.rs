@@ -103,9 +103,13 @@ fn book_document(
     };
     let place = parents.iter().try_fold(&mut root, |node, key| node.get_mut(*key));
     if let Some(Value::Object(place)) = place {
-        for (key, value) in book_fields(schema, book, format.as_str(), losses) {
-            place.insert(key, value);
+        let fields = book_fields(schema, book, format.as_str(), losses);
+        let home = || Way::of_book(book, origin_of(book), format.as_str()).home;
+        if matches!(format, Format::Novelai | Format::NovelaiPng) && home().is_some() {
+            // What a book of an older version has not does not come from a new file.
+            place.retain(|key, _| key == last || fields.contains_key(key));
         }
+        place.extend(fields);
         // Behind the fields of the book, where readers of the file expect the long part.
         let rows = place.shift_remove(*last).unwrap_or_default();
         place.insert((*last).to_owned(), rows);
@@ -156,7 +160,11 @@ fn card_document(
         data.insert("character_book".into(), Value::Object(inner));
     }
     let mut root = spec;
+    let beside = card::root_members(card, &data);
     root["data"] = Value::Object(data);
+    if let Value::Object(root) = &mut root {
+        root.extend(beside);
+    }
     (root, Some(vec!["data", "character_book", "entries"]))
 }
 

@@ -174,6 +174,7 @@ fn reading(book: &Book, format: Format, options: &ExportOptions<'_>) -> ImportOp
         split_keys: false,
         // A plain text has no comments that could be overlooked.
         relaxed: format != Format::Perchance,
+        plain_text: format == Format::Perchance,
         limits: options.limits,
     }
 }

@@ -14,6 +14,7 @@ mod formats;
 mod hostile;
 mod pairs;
 mod reading;
+mod round_trips;
 
 use std::path::{Path, PathBuf};
 

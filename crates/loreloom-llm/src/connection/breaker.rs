@@ -27,7 +27,7 @@ impl Default for BreakerRules {
 pub struct Breaker {
     /// Failures in a row.
     failures: u32,
-    /// Until when it is left alone, once it has failed too often.
+    /// Until when requests pause, after too many failures.
     resting_until: Option<Duration>,
 }
 
@@ -36,7 +36,7 @@ pub struct Breaker {
 pub enum Urgency {
     /// A person waits for the answer.
     Awaited,
-    /// It is repeated anyway: a list of models, for one.
+    /// The front end repeats it anyway, for example a list of models.
     Routine,
 }
 
@@ -50,8 +50,8 @@ pub struct Resting {
 }
 
 impl Breaker {
-    /// Whether to ask now. After the pause one routine request may try; the others wait for
-    /// what becomes of it, for at most another pause: it may never come back.
+    /// Whether to ask now. After the pause one routine request may try. The others wait for its
+    /// result, at most for another pause, because it may never end.
     pub fn ask(
         &mut self,
         rules: &BreakerRules,
@@ -73,7 +73,7 @@ impl Breaker {
         }
     }
 
-    /// Whether it is left alone now.
+    /// Whether requests pause now.
     pub fn rests(&self, now: Duration) -> bool {
         self.resting_until.is_some_and(|until| now < until)
     }

@@ -28,8 +28,8 @@ impl Default for ClientRules {
     }
 }
 
-/// A client that does nothing of its own accord: no redirects, no cookies, no compression,
-/// and no proxy for servers on this machine.
+/// A client without extras: no redirects, no cookies, no compression, and no proxy for servers on
+/// this machine.
 pub(crate) fn browserless_client(
     address: &Address,
     rules: ClientRules,
@@ -45,7 +45,7 @@ pub(crate) fn trusting_client(
 ) -> Result<reqwest::Client, ConnectionError> {
     address.within(rules.reach)?;
     PROVIDER.call_once(|| {
-        // The host may have installed one before: then that one is used.
+        // Fails if the host has installed one before; then that one is used.
         let _theirs = rustls::crypto::ring::default_provider().install_default();
     });
     let mut builder = reqwest::Client::builder()
@@ -53,7 +53,7 @@ pub(crate) fn trusting_client(
         .connect_timeout(rules.connect)
         .tcp_nodelay(true);
     if rules.reach == Reach::Public {
-        // A proxy would look names up behind our back.
+        // A proxy would look up names itself, without our check.
         builder = builder.no_proxy().dns_resolver(Arc::new(PublicResolver));
     }
     if address.is_loopback() {

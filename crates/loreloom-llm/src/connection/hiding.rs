@@ -1,4 +1,4 @@
-//! Cuts a model's notes out of an answer that passes through, in any wire format.
+//! Cuts a model's notes out of an answer while it is passed on, in any wire format.
 //!
 //! A document is recognised by its shape. One whose text has nothing to hide passes byte for byte.
 //! A line of a stream waits until it is complete; other documents wait for their end.
@@ -10,7 +10,7 @@ use loreloom_core::notebook::NoteCutter;
 use loreloom_ports::ReplyHiding;
 use serde_json::{Value, json};
 
-/// The longest line or document that is looked into; a longer one passes by.
+/// The longest line or document that is searched; a longer one is passed on unchanged.
 const LONGEST: usize = 32 << 20;
 
 /// Cuts notes out of an answer with this `Content-Type`.
@@ -93,7 +93,7 @@ impl ReplyHiding for Hiding {
 }
 
 impl Hiding {
-    /// Where the end of a line goes: behind the line.
+    /// The end of a line goes behind the line.
     fn headed<'a>(&'a mut self, out: &'a mut Vec<u8>) -> &'a mut Vec<u8> {
         if self.head.is_empty() { out } else { &mut self.head }
     }
@@ -197,7 +197,7 @@ impl Extent {
 }
 
 impl ReplyTexts {
-    /// Cuts notes out of a document; whether it is another one now.
+    /// Cuts notes out of a document. Returns whether it changed.
     fn cut(&mut self, document: &mut Value) -> bool {
         let mut held = Vec::new();
         let changed = visit(document, &mut |id, parent, field, extent| {
@@ -224,7 +224,7 @@ impl ReplyTexts {
         changed
     }
 
-    /// Cuts notes out of documents that are all there; one that is none stays as it is.
+    /// Cuts notes out of complete documents; what is not a document stays unchanged.
     fn document(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let documents = serde_json::Deserializer::from_slice(bytes).into_iter::<Value>();
         let Ok(mut documents) = documents.collect::<Result<Vec<_>, _>>() else {
@@ -305,8 +305,8 @@ impl PassedText {
     }
 }
 
-/// Shows the texts of a document of any known shape: which one, the object that has it, its
-/// name there, and how much of it this is. Whether any visit changed something.
+/// Visits the texts of a document of any known shape: which text, the object that has it, its field
+/// there, and how much of it the document has. Returns whether a visit changed something.
 fn visit(
     document: &mut Value,
     seen: &mut dyn FnMut(TextId, &mut Value, &str, Extent) -> bool,

@@ -1,9 +1,9 @@
 //! Loreloom's own calls to a model: extraction, selection, verification.
 //!
 //! Requests and answers are built and read by pure functions ([`openai`](self), `ollama`);
-//! one small driver sends them and turns what goes wrong into [`ModelError`]s by what the
-//! caller can do about it. Streamed and whole answers are read alike: a server that ignores
-//! `stream` and sends one document is understood.
+//! one small driver sends them and turns failures into [`ModelError`]s by what the caller can do
+//! about them. Streamed and whole answers are read alike, so a server may ignore `stream` and send
+//! one document.
 //!
 //! [`ModelError`]: loreloom_ports::ModelError
 

@@ -56,7 +56,7 @@ fn message(message: &PromptMessage) -> Value {
 }
 
 /// A tool's result is refused without the call it belongs to, which a [`PromptMessage`] does
-/// not carry: it goes out as the user's words.
+/// not carry, so it is sent as a message of the user.
 pub(super) fn role(role: Role) -> &'static str {
     match role {
         Role::System => "system",

@@ -1,9 +1,8 @@
-//! The texts of an answer that passes by, in any wire format a front end may speak.
+//! Reads the texts of an answer while it is passed on, in any wire format.
 //!
-//! What a document is shows in its own shape, so the path need not be known: OpenAI's chat,
-//! completions and responses, Ollama's chat and generate, llama.cpp's and KoboldCpp's
-//! completions. Events are read as they come; anything else (a document, or one on each
-//! line) is read once it is all there.
+//! A document is recognised by its shape, so the path need not be known: OpenAI's chat, completions
+//! and responses, Ollama's chat and generate, llama.cpp's and KoboldCpp's completions. Events are
+//! read as they arrive; other answers (a document, or one on each line) when they are complete.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +12,10 @@ use serde_json::Value;
 use super::reading::reported_error;
 use crate::{sse::SseDecoder, think::strip_think};
 
-/// The longest answer that is read for the story; a longer one only passes by.
+/// The longest answer that is read for the story; a longer one is only passed on.
 const LONGEST: usize = 32 << 20;
 
-/// Reads the story's texts from an answer with this `Content-Type` that passes by.
+/// Reads the story's texts from an answer with this `Content-Type`.
 pub(crate) fn passing(content_type: &str) -> Box<dyn ReplyReading> {
     let media = content_type.split(';').next().unwrap_or_default().trim();
     let framing = if media.eq_ignore_ascii_case("text/event-stream") {
@@ -40,7 +39,7 @@ enum ChunkFraming {
     Documents(Vec<u8>),
 }
 
-/// What the server has said of the end.
+/// Whether the server has marked the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     /// Nothing yet.
@@ -118,7 +117,7 @@ impl ReplyReading for Passing {
                     self.event(&event.data);
                     is_half = self.lost;
                 }
-                // Not even half an event is no reply either.
+                // A stream without any event is no reply, either.
                 is_half |= !self.said && is_open && !self.lost;
             }
             ChunkFraming::Documents(body) => {
@@ -187,10 +186,10 @@ impl Passing {
     }
 }
 
-/// Whether a document of a stream is the last one. OpenAI's choices end one by one; that all have,
-/// an event of its own says.
+/// Whether a document of a stream is the last one. OpenAI's choices end one by one; a separate event
+/// marks the end of all.
 fn closes(document: &Value) -> bool {
-    // A token of KoboldCpp's may be the last and does not say so.
+    // A token of KoboldCpp may be the last one without a mark.
     let is_part = document.get("choices").is_some() || document.get("token").is_some();
     !is_part && read(document).iter().any(|one| one.ends == Some(true))
 }
@@ -234,7 +233,7 @@ fn read(document: &Value) -> Vec<Added> {
         return one(text(&document["response"]), says("done"));
     }
     if document["token"].is_string() {
-        // Old KoboldCpp never speaks of the end: each of its tokens may be the last.
+        // Old KoboldCpp does not mark the end: each of its tokens may be the last.
         let ends = document.get("finish_reason").is_none_or(|reason| !reason.is_null());
         return one(text(&document["token"]), Some(ends));
     }

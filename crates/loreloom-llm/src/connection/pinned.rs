@@ -1,4 +1,4 @@
-//! Trusting one certificate: the very one that a user saved.
+//! Trusts exactly one certificate: the one that the user saved.
 //!
 //! Programs on a user's own machine sign their certificates themselves, often as their own
 //! authority, which the usual check of a chain refuses. Comparing the certificate itself is
@@ -19,7 +19,8 @@ struct Pinned {
     provider: Arc<CryptoProvider>,
 }
 
-/// TLS that trusts the certificate of a PEM file and no other; else what is wrong with it.
+/// TLS that trusts the certificate of a PEM file and no other. The error says what is wrong with the
+/// file.
 pub(crate) fn pinned(pem: &[u8]) -> Result<ClientConfig, String> {
     let certificate =
         CertificateDer::from_pem_slice(pem).map_err(|error| error.to_string())?.into_owned();

@@ -3,7 +3,7 @@
 //! Addresses of the configuration are the user's own and may be anywhere. One that comes with
 //! a request could make the server ask its own network on a stranger's behalf: it must be a
 //! public one. The check is made on the numbers that are connected to, after names are looked
-//! up, so that a name that points inwards does not help; redirects are never followed.
+//! up, so a name of an inner address does not help; redirects are never followed.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -15,7 +15,7 @@ pub enum Reach {
     /// Anywhere: the address is the user's.
     #[default]
     Anywhere,
-    /// Only where everybody can reach them.
+    /// Only public addresses.
     Public,
 }
 
@@ -38,8 +38,8 @@ impl Reach {
     }
 }
 
-/// Whether an address belongs to nobody's own network, machine or link. What is reserved
-/// counts as private.
+/// Whether an address is public: not of a private network, of this machine or of a link. Reserved
+/// addresses count as private.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(four) => is_public_v4(four),
@@ -78,7 +78,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     given_out && !documentation && !protocols
 }
 
-/// The older address that one of the ways to write it in a newer one leads to.
+/// The IPv4 address inside an IPv6 address, if it has one.
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let parts = address.segments();
     let four = |high: u16, low: u16| {
@@ -96,7 +96,7 @@ fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// Looks names up and leaves no private address over.
+/// Looks up names and refuses those with a private address.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PublicResolver;
 
@@ -105,7 +105,7 @@ impl Resolve for PublicResolver {
         Box::pin(async move {
             let found: Vec<SocketAddr> =
                 tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            // One bad address is reason enough: which one is used is not ours to choose.
+            // One private address is enough to refuse: we do not choose which one is used.
             for address in &found {
                 Reach::Public.permits(address.ip())?;
             }

@@ -1,7 +1,7 @@
-//! Asking again: when, and after how long.
+//! Retries: when, and after how long.
 //!
-//! Only what failed before the first byte of an answer is asked again, so that a front end
-//! never sees half of one reply and half of another.
+//! Only a request that failed before the first byte of its answer is repeated, so a front end never
+//! gets half of one reply and half of another.
 
 use std::time::{Duration, SystemTime};
 

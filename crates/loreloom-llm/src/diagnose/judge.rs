@@ -97,7 +97,7 @@ pub(super) fn path(
     let fix = match (elsewhere, speech) {
         (Some(there), _) => format!("set `url` to `{there}`"),
         (None, Speech::OpenAi) => {
-            "`url` must be what stands before `/chat/completions`, mostly it ends with `/v1`"
+            "`url` must be the part before `/chat/completions`; usually it ends with `/v1`"
                 .to_owned()
         }
         (None, Speech::Ollama) => {
@@ -146,7 +146,15 @@ pub(super) fn names(said: &ProbeSaid) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(name).collect()
 }
 
+/// The most names that are passed on.
+const MOST_MODELS: usize = 500;
+
 pub(super) fn models(models: &[String], wanted: Option<&str>) -> Finding {
+    let names = models.iter().take(MOST_MODELS).cloned().collect();
+    Finding { models: names, ..judged_models(models, wanted) }
+}
+
+fn judged_models(models: &[String], wanted: Option<&str>) -> Finding {
     let count = models.len();
     let some = || {
         let shown = models.iter().take(5).map(|name| format!("`{name}`"));
@@ -278,8 +286,8 @@ mod tests {
         for (status, json, outcome, fix) in [
             (200, json!({"data": []}), StepOutcome::Passed, None),
             (401, Value::Null, StepOutcome::Passed, None),
-            (200, Value::Null, StepOutcome::Failed, Some("`url` must be what stands before")),
-            (404, json!({}), StepOutcome::Failed, Some("`url` must be what stands before")),
+            (200, Value::Null, StepOutcome::Failed, Some("`url` must be the part before")),
+            (404, json!({}), StepOutcome::Failed, Some("`url` must be the part before")),
             (308, json!({}), StepOutcome::Failed, Some("set `url` to where it leads")),
             (500, json!({}), StepOutcome::Failed, Some("the server has a fault")),
         ] {

@@ -55,9 +55,9 @@ pub struct BuiltIn;
 
 #[async_trait]
 impl Diagnosis for BuiltIn {
-    async fn diagnose(&self, tell: &mut (dyn FnMut(Finding) + Send)) {
+    async fn diagnose(&self, report: &mut (dyn FnMut(Finding) + Send)) {
         for step in Step::ALL {
-            tell(skipped(step, "the storyteller is built in"));
+            report(skipped(step, "the storyteller is built in"));
         }
     }
 
@@ -67,7 +67,7 @@ impl Diagnosis for BuiltIn {
 }
 
 fn finding(step: Step, outcome: StepOutcome, found: impl Into<String>) -> Finding {
-    Finding { step, outcome, found: found.into(), fix: None }
+    Finding { step, outcome, found: found.into(), fix: None, models: Vec::new() }
 }
 
 fn passed(step: Step, found: impl Into<String>) -> Finding {
@@ -88,18 +88,18 @@ fn failed(step: Step, found: impl Into<String>, fix: impl Into<String>) -> Findi
 
 #[async_trait]
 impl Diagnosis for Candidate {
-    async fn diagnose(&self, tell: &mut (dyn FnMut(Finding) + Send)) {
+    async fn diagnose(&self, report: &mut (dyn FnMut(Finding) + Send)) {
         let mut done = Vec::new();
         let mut note = |finding: Finding| {
             done.push(finding.step);
             let finding = self.without_key(finding);
             let failed = finding.outcome == StepOutcome::Failed;
-            tell(finding);
+            report(finding);
             failed
         };
         self.steps(&mut note).await;
         for step in Step::ALL.into_iter().filter(|step| !done.contains(step)) {
-            tell(skipped(step, "an earlier step failed"));
+            report(skipped(step, "an earlier step failed"));
         }
     }
 

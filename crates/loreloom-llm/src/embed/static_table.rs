@@ -3,6 +3,7 @@
 use std::{borrow::Cow, sync::OnceLock};
 
 use async_trait::async_trait;
+use loreloom_core::digest::Hasher;
 use loreloom_ports::{EmbedError, Embedder, Vector};
 
 use super::{
@@ -52,6 +53,28 @@ impl StaticEmbedder {
             return Err(TableError::Vocabulary { rows, found });
         }
         Ok(Self { name, table, words })
+    }
+
+    /// The vocabulary in a `tokenizer.json`, a piece on each line.
+    pub fn vocabulary(tokenizer: &[u8]) -> Result<String, TableError> {
+        let file: serde_json::Value = serde_json::from_slice(tokenizer)
+            .map_err(|error| TableError::Tokenizer { found: error.to_string() })?;
+        let model = &file["model"];
+        let pieces = model["vocab"].as_object().filter(|_| model["type"] == "WordPiece");
+        let found = model["type"].to_string();
+        let pieces = pieces.ok_or(TableError::Tokenizer { found })?;
+        let mut pieces: Vec<(u64, &str)> = pieces
+            .iter()
+            .map(|(piece, row)| (row.as_u64().unwrap_or(u64::MAX), piece.as_str()))
+            .collect();
+        pieces.sort_unstable();
+        Ok(pieces.into_iter().map(|(_, piece)| piece).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// A short name of a table's bytes.
+    pub fn digest(table: &[u8]) -> String {
+        let digest = Hasher::new("embedding table").field(table).finish().to_string();
+        digest.chars().take(12).collect()
     }
 
     /// The vector of a text, of length 1. A text without any word piece (empty, or only

@@ -34,6 +34,12 @@ pub enum TableError {
         /// Pieces of the vocabulary.
         found: usize,
     },
+    /// The tokenizer splits words in another way.
+    #[error("the tokenizer must be `WordPiece`, found {found}")]
+    Tokenizer {
+        /// What it is.
+        found: String,
+    },
     /// The vocabulary has nothing for unknown words.
     #[error("the vocabulary must have the piece `[UNK]`")]
     NoUnknown,
@@ -61,10 +67,13 @@ struct TensorHeader {
 const LENGTH: usize = 8;
 
 impl TableFile {
-    /// Reads a file with `embeddings` (int8, rows by dimensions) and `scales` (float32).
+    /// Reads a file with `embeddings` (rows by dimensions): int8 with `scales` (float32), or float32.
     pub(super) fn read(bytes: Cow<'static, [u8]>) -> Result<Self, TableError> {
         let (header, start) = header(&bytes)?;
         let data = start..bytes.len();
+        if header.get("embeddings").is_some_and(|tensor| tensor["dtype"] == "F32") {
+            return Self::packed(&bytes, &header, &data);
+        }
         let (shape, rows_at) = tensor(&header, "embeddings", ("I8", 1), &data)?;
         let &[rows, dimensions] = shape.as_slice() else {
             return Err(wrong("embeddings", "two-dimensional", &format!("{shape:?}")));
@@ -78,12 +87,42 @@ impl TableFile {
         Ok(Self { bytes, rows_at, scales, dimensions })
     }
 
+    /// A table of floats, packed into bytes.
+    fn packed(
+        bytes: &[u8],
+        header: &HashMap<String, serde_json::Value>,
+        data: &Range<usize>,
+    ) -> Result<Self, TableError> {
+        let (shape, at) = tensor(header, "embeddings", ("F32", 4), data)?;
+        let &[rows, dimensions] = shape.as_slice() else {
+            return Err(wrong("embeddings", "two-dimensional", &format!("{shape:?}")));
+        };
+        let (numbers, _none) = bytes[at].as_chunks::<4>();
+        let numbers: Vec<f32> = numbers.iter().map(|number| f32::from_le_bytes(*number)).collect();
+        let (mut scales, mut packed) =
+            (Vec::with_capacity(rows), Vec::with_capacity(numbers.len()));
+        for row in numbers.chunks(dimensions.max(1)) {
+            let largest = row.iter().fold(0_f32, |most, number| most.max(number.abs()));
+            let scale = largest / f32::from(i8::MAX);
+            let by = if scale > 0.0 { scale } else { 1.0 };
+            packed.extend(row.iter().map(|number| byte(number / by)));
+            scales.push(scale);
+        }
+        let rows_at = 0..packed.len();
+        Ok(Self { bytes: Cow::Owned(packed), rows_at, scales, dimensions })
+    }
+
     /// The row of a piece.
     pub(super) fn row(&self, index: usize) -> &[u8] {
         let rows = &self.bytes[self.rows_at.clone()];
         let start = index * self.dimensions;
         rows.get(start..start + self.dimensions).unwrap_or_default()
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the largest number is 127")]
+fn byte(number: f32) -> u8 {
+    (number.round() as i8).cast_unsigned()
 }
 
 fn wrong(name: &'static str, expected: &str, found: &str) -> TableError {
@@ -153,6 +192,15 @@ mod tests {
             (table.row(0), table.row(1), table.row(2)),
             (&[1, 2, 3][..], &[4, 5, 255][..], &[][..])
         );
+    }
+
+    #[test]
+    fn a_table_of_floats_is_packed() {
+        let header = r#"{"embeddings":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}"#;
+        let numbers = [1.27_f32, -0.5, 0.0, 0.0].map(f32::to_le_bytes).concat();
+        let table = TableFile::read(file(header, &numbers)).unwrap();
+        assert_eq!((table.row(0), table.row(1)), (&[127, 206][..], &[0, 0][..]));
+        assert!((table.scales[0] - 0.01).abs() < 1e-6 && table.scales[1] == 0.0);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use loreloom_core::{chat::Role, prompt::PromptMessage, tokens::TokenCounter as _
 use serde_json::Value;
 
 use super::{
-    model::{OFFLINE_MODEL, Telling, tell},
+    model::{OFFLINE_MODEL, OfflineReply, reply_to},
     ollama::Asked,
 };
 use crate::tokenizers::FastEstimate;
@@ -29,20 +29,20 @@ pub(super) struct Ask {
 
 impl Ask {
     /// The answer, where there is one.
-    pub(super) fn reply(&self) -> Telling {
-        self.telling(self.prompts.first().map_or(&[], Vec::as_slice), 0)
+    pub(super) fn reply(&self) -> OfflineReply {
+        self.reply_to(self.prompts.first().map_or(&[], Vec::as_slice), 0)
     }
 
     /// All answers: of each prompt, all its choices.
-    pub(super) fn replies(&self) -> Vec<Telling> {
+    pub(super) fn replies(&self) -> Vec<OfflineReply> {
         let each = |prompt| (0..).take(self.choices).map(move |at| (prompt, at));
         let all = self.prompts.iter().flat_map(each);
-        all.map(|(prompt, at)| self.telling(prompt, at)).collect()
+        all.map(|(prompt, at)| self.reply_to(prompt, at)).collect()
     }
 
     /// Each choice uses another seed.
-    fn telling(&self, prompt: &[PromptMessage], choice: u64) -> Telling {
-        tell(prompt, self.salt.wrapping_add(choice), self.limit)
+    fn reply_to(&self, prompt: &[PromptMessage], choice: u64) -> OfflineReply {
+        reply_to(prompt, self.salt.wrapping_add(choice), self.limit)
     }
 
     /// Whether it says nothing that could be answered.
@@ -52,10 +52,10 @@ impl Ask {
     }
 
     /// Tokens of the prompts, and of these answers.
-    pub(super) fn tokens(&self, replies: &[Telling]) -> (u32, u32) {
+    pub(super) fn tokens(&self, replies: &[OfflineReply]) -> (u32, u32) {
         let count = |text: &str| FastEstimate.count(text).0;
         let prompts = self.prompts.iter().flatten().map(|message| count(&message.content)).sum();
-        (prompts, replies.iter().map(|telling| count(&telling.text)).sum())
+        (prompts, replies.iter().map(|reply| count(&reply.text)).sum())
     }
 }
 

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{asked::Ask, model::Telling};
+use super::{asked::Ask, model::OfflineReply};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Completed {
@@ -22,25 +22,24 @@ pub(super) struct Completion<'ask> {
     /// In seconds since 1970.
     pub(super) created: i64,
     pub(super) ask: &'ask Ask,
-    pub(super) replies: &'ask [Telling],
+    pub(super) replies: &'ask [OfflineReply],
 }
 
-fn finish(telling: &Telling) -> &'static str {
-    if telling.cut { "length" } else { "stop" }
+fn finish(reply: &OfflineReply) -> &'static str {
+    if reply.cut { "length" } else { "stop" }
 }
 
 impl Completion<'_> {
     /// The whole answer.
     pub(super) fn document(&self) -> Value {
         let numbered = (0..).zip(self.replies);
-        let choices = numbered.map(|(at, telling): (u64, &Telling)| {
-            let mut choice =
-                json!({"index": at, "logprobs": null, "finish_reason": finish(telling)});
+        let choices = numbered.map(|(at, reply): (u64, &OfflineReply)| {
+            let mut choice = json!({"index": at, "logprobs": null, "finish_reason": finish(reply)});
             match self.completed {
                 Completed::Chat => {
-                    choice["message"] = json!({"role": "assistant", "content": telling.text});
+                    choice["message"] = json!({"role": "assistant", "content": reply.text});
                 }
-                Completed::Text => choice["text"] = json!(telling.text),
+                Completed::Text => choice["text"] = json!(reply.text),
             }
             choice
         });
@@ -53,14 +52,14 @@ impl Completion<'_> {
     /// is asked for.
     pub(super) fn events(&self) -> Vec<Bytes> {
         let mut chunks = Vec::new();
-        for (at, telling) in (0..).zip(self.replies) {
+        for (at, reply) in (0..).zip(self.replies) {
             if self.completed == Completed::Chat {
                 chunks.push(self.chunk(at, &json!({"role": "assistant", "content": ""}), None));
             }
-            for word in telling.text.split_inclusive(' ') {
+            for word in reply.text.split_inclusive(' ') {
                 chunks.push(self.chunk(at, &json!({"content": word}), None));
             }
-            chunks.push(self.chunk(at, &json!({}), Some(finish(telling))));
+            chunks.push(self.chunk(at, &json!({}), Some(finish(reply))));
         }
         if self.ask.usage {
             for chunk in &mut chunks {

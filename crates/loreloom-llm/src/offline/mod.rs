@@ -1,10 +1,9 @@
 //! The built-in storyteller, for a first look without any model.
 //!
-//! It is no language model. It reads the prompt as a player would: who is to speak, what
-//! was said last, and which sentences of the lore have to do with it. Those it puts into
-//! the character's mouth, or into the narration, between a few words of its own. So a demo
-//! shows at once whether lore reached the prompt. The same request always gives the same
-//! reply.
+//! It is not a language model. It finds in the prompt who speaks next, what was said last, and which
+//! sentences of the lore are about that. The character or the narrator says those sentences, with a
+//! few words around them. So a demo shows at once whether lore reached the prompt. The same request
+//! always gives the same reply.
 
 mod asked;
 mod completions;

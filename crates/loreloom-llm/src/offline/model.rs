@@ -7,7 +7,7 @@ use loreloom_ports::{ChatModel, ChatReply, ChatRequest, ModelError};
 use super::{narrate::narrate, notes, scene::OfflineScene};
 use crate::tokenizers::FastEstimate;
 
-/// The name the storyteller goes by.
+/// The storyteller's name as a model.
 pub const OFFLINE_MODEL: &str = "offline";
 
 /// The built-in storyteller. It answers prompts with a piece of story, the questions of memory with
@@ -17,19 +17,19 @@ pub struct OfflineModel;
 
 /// A reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Telling {
+pub(super) struct OfflineReply {
     pub(super) text: String,
     /// Whether the limit cut it short.
     pub(super) cut: bool,
 }
 
-/// Tells the next piece of a story within `limit` tokens.
-pub(super) fn tell(messages: &[PromptMessage], salt: u64, limit: Option<u32>) -> Telling {
+/// The next piece of a story, within `limit` tokens.
+pub(super) fn reply_to(messages: &[PromptMessage], salt: u64, limit: Option<u32>) -> OfflineReply {
     let asked = messages.last().and_then(|message| notes::answer(&message.content));
     let text = asked.unwrap_or_else(|| narrate(&OfflineScene::read(messages, salt)));
     let limit = Tokens(limit.unwrap_or(u32::MAX));
     if FastEstimate.count(&text) <= limit {
-        return Telling { text, cut: false };
+        return OfflineReply { text, cut: false };
     }
     let mut kept = String::new();
     for word in text.split_inclusive(' ') {
@@ -39,7 +39,7 @@ pub(super) fn tell(messages: &[PromptMessage], salt: u64, limit: Option<u32>) ->
         }
         kept = longer;
     }
-    Telling { text: kept.trim_end().to_owned(), cut: true }
+    OfflineReply { text: kept.trim_end().to_owned(), cut: true }
 }
 
 #[async_trait]
@@ -52,6 +52,6 @@ impl ChatModel for OfflineModel {
                 body: "the offline storyteller writes stories, not JSON".to_owned(),
             });
         }
-        Ok(ChatReply { text: tell(&request.messages, 0, request.max_tokens).text })
+        Ok(ChatReply { text: reply_to(&request.messages, 0, request.max_tokens).text })
     }
 }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::model::{OFFLINE_MODEL, Telling};
+use super::model::{OFFLINE_MODEL, OfflineReply};
 
 /// The times of answers: the storyteller has no clock.
 const CREATED: &str = "1970-01-01T00:00:00Z";
@@ -30,17 +30,17 @@ impl Asked {
 }
 
 /// The whole answer, or a line for each word.
-pub(super) fn answer(asked: Asked, model: &str, telling: &Telling, stream: bool) -> Vec<Bytes> {
-    let reason = if telling.cut { "length" } else { "stop" };
+pub(super) fn answer(asked: Asked, model: &str, reply: &OfflineReply, stream: bool) -> Vec<Bytes> {
+    let reason = if reply.cut { "length" } else { "stop" };
     let last = |text: &str| {
         let mut last = asked.says(model, text, true);
         last["done_reason"] = json!(reason);
         Bytes::from(format!("{last}\n"))
     };
     if !stream {
-        return vec![last(&telling.text)];
+        return vec![last(&reply.text)];
     }
-    let words = telling.text.split_inclusive(' ');
+    let words = reply.text.split_inclusive(' ');
     let lines = words.map(|word| Bytes::from(format!("{}\n", asked.says(model, word, false))));
     lines.chain([last("")]).collect()
 }

@@ -4,23 +4,23 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::model::Telling;
+use super::model::OfflineReply;
 
 /// The whole answer as llama.cpp's `/completion` gives it.
-pub(super) fn llama(model: &str, telling: &Telling, tokens: (u32, u32)) -> Value {
-    llama_end(model, telling, tokens, &telling.text)
+pub(super) fn llama(model: &str, reply: &OfflineReply, tokens: (u32, u32)) -> Value {
+    llama_end(model, reply, tokens, &reply.text)
 }
 
 /// The same as a stream: an event for each word, and an end.
-pub(super) fn llama_events(model: &str, telling: &Telling, tokens: (u32, u32)) -> Vec<Bytes> {
+pub(super) fn llama_events(model: &str, reply: &OfflineReply, tokens: (u32, u32)) -> Vec<Bytes> {
     let word = |word: &str| json!({"index": 0, "content": word, "stop": false});
-    let words = telling.text.split_inclusive(' ').map(word);
-    let end = llama_end(model, telling, tokens, "");
+    let words = reply.text.split_inclusive(' ').map(word);
+    let end = llama_end(model, reply, tokens, "");
     words.chain([end]).map(|event| Bytes::from(format!("data: {event}\n\n"))).collect()
 }
 
-fn llama_end(model: &str, telling: &Telling, (read, written): (u32, u32), text: &str) -> Value {
-    let reason = if telling.cut { "limit" } else { "eos" };
+fn llama_end(model: &str, reply: &OfflineReply, (read, written): (u32, u32), text: &str) -> Value {
+    let reason = if reply.cut { "limit" } else { "eos" };
     json!({
         "index": 0, "content": text, "stop": true, "stop_type": reason, "model": model,
         "tokens_evaluated": read, "tokens_predicted": written, "truncated": false,
@@ -28,20 +28,20 @@ fn llama_end(model: &str, telling: &Telling, (read, written): (u32, u32), text: 
 }
 
 /// The whole answer as KoboldCpp's `/api/v1/generate` gives it.
-pub(super) fn kobold(telling: &Telling) -> Value {
-    json!({"results": [{"text": telling.text, "finish_reason": kobold_reason(telling)}]})
+pub(super) fn kobold(reply: &OfflineReply) -> Value {
+    json!({"results": [{"text": reply.text, "finish_reason": kobold_reason(reply)}]})
 }
 
 /// The same as `/api/extra/generate/stream` gives it.
-pub(super) fn kobold_events(telling: &Telling) -> Vec<Bytes> {
+pub(super) fn kobold_events(reply: &OfflineReply) -> Vec<Bytes> {
     let event = |token: &str, reason: Option<&str>| {
         let event = json!({"token": token, "finish_reason": reason});
         Bytes::from(format!("event: message\ndata: {event}\n\n"))
     };
-    let words = telling.text.split_inclusive(' ').map(|word| event(word, None));
-    words.chain([event("", Some(kobold_reason(telling)))]).collect()
+    let words = reply.text.split_inclusive(' ').map(|word| event(word, None));
+    words.chain([event("", Some(kobold_reason(reply)))]).collect()
 }
 
-fn kobold_reason(telling: &Telling) -> &'static str {
-    if telling.cut { "length" } else { "stop" }
+fn kobold_reason(reply: &OfflineReply) -> &'static str {
+    if reply.cut { "length" } else { "stop" }
 }

@@ -55,12 +55,12 @@ pub(super) fn choose(scene: &OfflineScene) -> Chosen<'_> {
             .filter(|sentence| !is_about(&sentence.text, scene.persona.as_deref()))
             .collect()
     };
-    let stands = |sentence: &LoreSentence| !leans(&sentence.text);
+    let stands_alone = |sentence: &LoreSentence| !leans(&sentence.text);
     let fresh = not_in(&scene.replies);
-    if let Some(first) = best(&fresh, &weights, stands) {
+    if let Some(first) = best(&fresh, &weights, stands_alone) {
         return Chosen { sentences: with_second(&fresh, first, &weights, scene), again: false };
     }
-    if let Some(first) = best(&not_in(&scene.last_reply), &weights, stands) {
+    if let Some(first) = best(&not_in(&scene.last_reply), &weights, stands_alone) {
         return Chosen { sentences: vec![first], again: true };
     }
     Chosen { sentences: nearest(&fresh, scene).into_iter().collect(), again: false }
@@ -99,7 +99,7 @@ fn nearest<'a>(fresh: &[&'a LoreSentence], scene: &OfflineScene) -> Option<&'a L
         .map(|(sentence, _)| sentence)
 }
 
-/// The sentence after `first` that speaks of the same thing.
+/// The sentence after `first` about the same thing.
 fn follower<'a>(fresh: &[&'a LoreSentence], first: &LoreSentence) -> Option<&'a LoreSentence> {
     let at = fresh.iter().position(|sentence| std::ptr::eq(*sentence, first))?;
     fresh.get(at + 1).copied().filter(|next| next.block == first.block && leans(&next.text))
@@ -169,7 +169,7 @@ fn weights(scene: &OfflineScene) -> HashMap<String, f64> {
     earlier.chain(asked).map(|(weight, term)| (term, weight)).collect()
 }
 
-/// What a message is about: its telling words, without the verb of "I draw …", and the
+/// What a message is about: its significant words, without the verb of "I draw …", and the
 /// speaker if it says "you".
 fn topics(scene: &OfflineScene) -> impl Iterator<Item = String> {
     let ask = scene.ask.trim_start_matches('*');
@@ -183,7 +183,7 @@ fn topics(scene: &OfflineScene) -> impl Iterator<Item = String> {
     terms(about).chain(speaker)
 }
 
-/// The telling words of a text, without their endings. A run of CJK gives its pairs of
+/// The significant words of a text, without their endings. A run of CJK gives its pairs of
 /// characters, since its words are not separated.
 pub(super) fn terms(text: &str) -> impl Iterator<Item = String> {
     text.split(|letter: char| !letter.is_alphanumeric() && letter != '\'' && letter != '’')

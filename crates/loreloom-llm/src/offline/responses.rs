@@ -3,14 +3,14 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::model::Telling;
+use super::model::OfflineReply;
 
 /// An answer with its envelope.
 pub(super) struct Response<'answer> {
     pub(super) id: &'answer str,
     pub(super) created: i64,
     pub(super) model: &'answer str,
-    pub(super) telling: &'answer Telling,
+    pub(super) reply: &'answer OfflineReply,
     /// Tokens of the prompt and of the answer.
     pub(super) tokens: (u32, u32),
 }
@@ -33,9 +33,9 @@ impl Response<'_> {
 
     /// The whole answer.
     pub(super) fn document(&self) -> Value {
-        let status = if self.telling.cut { "incomplete" } else { "completed" };
-        let mut whole = self.around(status, &[self.message(status, &[part(&self.telling.text)])]);
-        if self.telling.cut {
+        let status = if self.reply.cut { "incomplete" } else { "completed" };
+        let mut whole = self.around(status, &[self.message(status, &[part(&self.reply.text)])]);
+        if self.reply.cut {
             whole["incomplete_details"] = json!({"reason": "max_output_tokens"});
         }
         let (input, output) = self.tokens;
@@ -57,7 +57,7 @@ impl Response<'_> {
             }
             more
         };
-        let text = &self.telling.text;
+        let text = &self.reply.text;
         let document = self.document();
         let begun = self.message("in_progress", &[]);
         let mut events = vec![
@@ -68,7 +68,7 @@ impl Response<'_> {
         for word in text.split_inclusive(' ') {
             events.push(("response.output_text.delta", at(json!({"delta": word}))));
         }
-        let ended = if self.telling.cut { "response.incomplete" } else { "response.completed" };
+        let ended = if self.reply.cut { "response.incomplete" } else { "response.completed" };
         events.extend([
             ("response.output_text.done", at(json!({"text": text}))),
             ("response.content_part.done", at(json!({"part": part(text)}))),

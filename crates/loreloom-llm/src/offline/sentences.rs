@@ -83,7 +83,7 @@ pub(super) fn lore_of(content: &str, first_block: usize) -> Vec<LoreSentence> {
         .flat_map(|(line, text)| {
             sentences(text).into_iter().map(move |sentence| (first_block + line, sentence))
         })
-        .filter(|(_, sentence)| tells(sentence))
+        .filter(|(_, sentence)| is_lore(sentence))
         .map(|(block, text)| LoreSentence { text, block })
         .collect()
 }
@@ -154,7 +154,7 @@ fn abbreviates(before: &str) -> bool {
 }
 
 /// Whether a sentence could be part of a story.
-fn tells(sentence: &str) -> bool {
+fn is_lore(sentence: &str) -> bool {
     let Some(first) = sentence.chars().next() else { return false };
     let begins = first.is_uppercase() || matches!(first, '"' | '“') || !first.is_ascii();
     let ends = sentence.trim_end_matches(is_closing).ends_with(is_end);

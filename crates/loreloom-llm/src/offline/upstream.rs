@@ -68,7 +68,7 @@ impl OfflineUpstream {
             }
             ("/api/extra/generate/stream", &Method::POST) => asked_one(&call.body, |ask| {
                 let events = prompts::kobold_events(&ask.reply());
-                reply(StatusCode::OK, "text/event-stream", events)
+                respond(StatusCode::OK, "text/event-stream", events)
             }),
             ("/embeddings", &Method::POST) => {
                 match embeddings::answer(EmbeddingsWanted::OpenAi, &call.body) {
@@ -126,20 +126,20 @@ impl OfflineUpstream {
         let completion =
             Completion { completed, id, created: self.seconds(), ask, replies: &replies };
         if ask.stream.unwrap_or_default() {
-            return reply(StatusCode::OK, "text/event-stream", completion.events());
+            return respond(StatusCode::OK, "text/event-stream", completion.events());
         }
         document(StatusCode::OK, &completion.document())
     }
 
     /// An answer in the words of the responses API.
     fn response(self, ask: &Ask, body: &[u8]) -> UpstreamReply {
-        let telling = ask.reply();
+        let reply = ask.reply();
         let id = Hasher::new("offline-id").field(body).finish().to_string();
-        let tokens = ask.tokens(std::slice::from_ref(&telling));
+        let tokens = ask.tokens(std::slice::from_ref(&reply));
         let (created, model) = (self.seconds(), &ask.model);
-        let response = Response { id: &id, created, model, telling: &telling, tokens };
+        let response = Response { id: &id, created, model, reply: &reply, tokens };
         if ask.stream.unwrap_or_default() {
-            return reply(StatusCode::OK, "text/event-stream", response.events());
+            return respond(StatusCode::OK, "text/event-stream", response.events());
         }
         document(StatusCode::OK, &response.document())
     }
@@ -178,13 +178,13 @@ fn answered(ask: Result<Ask, String>, answer: impl FnOnce(&Ask) -> UpstreamReply
 }
 
 fn llama(ask: &Ask) -> UpstreamReply {
-    let telling = ask.reply();
-    let tokens = ask.tokens(std::slice::from_ref(&telling));
+    let reply = ask.reply();
+    let tokens = ask.tokens(std::slice::from_ref(&reply));
     if ask.stream.unwrap_or_default() {
-        let events = prompts::llama_events(&ask.model, &telling, tokens);
-        return reply(StatusCode::OK, "text/event-stream", events);
+        let events = prompts::llama_events(&ask.model, &reply, tokens);
+        return respond(StatusCode::OK, "text/event-stream", events);
     }
-    document(StatusCode::OK, &prompts::llama(&ask.model, &telling, tokens))
+    document(StatusCode::OK, &prompts::llama(&ask.model, &reply, tokens))
 }
 
 /// What Ollama reports of a model; older clients call it `name`.
@@ -220,10 +220,10 @@ fn tell_ollama(asked: ollama::Asked, body: &[u8]) -> UpstreamReply {
     if ask.is_empty() {
         return document(StatusCode::OK, &ollama::loaded(asked, &ask.model, body));
     }
-    let telling = ask.reply();
+    let reply = ask.reply();
     let stream = ask.stream.unwrap_or(true);
     let media = if stream { "application/x-ndjson" } else { "application/json" };
-    reply(StatusCode::OK, media, ollama::answer(asked, &ask.model, &telling, stream))
+    respond(StatusCode::OK, media, ollama::answer(asked, &ask.model, &reply, stream))
 }
 
 fn refusal(status: StatusCode, kind: &str, message: &str) -> UpstreamReply {
@@ -232,10 +232,10 @@ fn refusal(status: StatusCode, kind: &str, message: &str) -> UpstreamReply {
 }
 
 fn document(status: StatusCode, document: &Value) -> UpstreamReply {
-    reply(status, "application/json", vec![Bytes::from(document.to_string())])
+    respond(status, "application/json", vec![Bytes::from(document.to_string())])
 }
 
-fn reply(status: StatusCode, content_type: &'static str, pieces: Vec<Bytes>) -> UpstreamReply {
+fn respond(status: StatusCode, content_type: &'static str, pieces: Vec<Bytes>) -> UpstreamReply {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     UpstreamReply { status, headers, body: Box::pin(stream::iter(pieces.into_iter().map(Ok))) }

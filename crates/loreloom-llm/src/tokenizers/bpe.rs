@@ -1,7 +1,7 @@
-//! Counting by byte pairs, in a tenth of the memory that encoding and decoding need.
+//! Counts tokens by byte pairs, in a tenth of the memory that encoding and decoding need.
 //!
 //! A text is cut into pieces, and in each piece the pair of neighbours that the vocabulary
-//! ranks first is joined until none is left. Only how many parts remain is asked here.
+//! ranks first is joined until none is left. Only the number of parts that remain is needed here.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -43,7 +43,7 @@ pub(super) struct Pieces {
 impl Pieces {
     /// The published pattern without its last rules, which are the same in all: a run of blanks
     /// leaves its last one to the word behind it. That rule looks ahead, which the pattern
-    /// cannot; it is carried out on what is found.
+    /// cannot; it is applied to the matches.
     pub(super) fn new(pattern: &str, cuts_lines: bool) -> Result<Self, Box<meta::BuildError>> {
         let pattern = meta::Regex::new(&format!(r"{pattern}|\s+"))?;
         Ok(Self { pattern, cuts_lines })

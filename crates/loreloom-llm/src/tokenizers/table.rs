@@ -1,39 +1,59 @@
-//! The tokens of a vocabulary as one block of bytes, made by the build script and embedded as is:
-//! nothing is parsed or built at first use.
+//! The tokens of a vocabulary and their ranks.
 //!
-//! After the number of tokens come the end of each token, a hash table of their positions, and the
-//! tokens. Numbers have four bytes, little-endian.
+//! The build script embeds the number of tokens in four bytes, little-endian, then the length of
+//! each token in one byte, then the tokens. Where each token is found is worked out at first use,
+//! which takes milliseconds: with it, the binary would have 5 MB more.
 
 /// Tokens and their ranks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Table<'bytes> {
     /// Where each token ends, by rank.
-    ends: &'bytes [[u8; 4]],
-    /// By hash: a rank, one up; 0 is free. At the most half of it is taken.
-    places: &'bytes [[u8; 4]],
+    ends: Vec<u32>,
+    /// By hash: rank + 1; 0 is free. At most half of it is used.
+    places: Vec<u32>,
     /// All tokens, one after the other.
     tokens: &'bytes [u8],
 }
 
 impl<'bytes> Table<'bytes> {
-    /// A table made by the build script; `None` if the bytes are not one.
+    /// The table of a block that the build script made; `None` if the bytes are not one.
     pub(crate) fn of(bytes: &'bytes [u8]) -> Option<Self> {
         let (count, rest) = bytes.split_first_chunk::<4>()?;
-        let count = number(*count);
-        let (ends, rest) = rest.split_at_checked(4 * count)?;
-        let (places, tokens) = rest.split_at_checked(4 * size(count))?;
-        Some(Self { ends: ends.as_chunks().0, places: places.as_chunks().0, tokens })
+        let (lengths, tokens) = rest.split_at_checked(u32::from_le_bytes(*count) as usize)?;
+        let mut end = 0;
+        let ends: Vec<u32> = lengths
+            .iter()
+            .map(|&length| {
+                end += u32::from(length);
+                end
+            })
+            .collect();
+        if end as usize != tokens.len() {
+            return None;
+        }
+        let places = vec![0; (ends.len() * 2).next_power_of_two()];
+        let mut table = Self { ends, places, tokens };
+        for rank in (0..).take(lengths.len()) {
+            let token = table.token(rank);
+            // A rank of no token is empty.
+            if !token.is_empty() {
+                let free = walk(token, table.places.len()).find(|&at| table.places[at] == 0)?;
+                table.places[free] = rank + 1;
+            }
+        }
+        Some(table)
     }
 
-    fn token(&self, rank: usize) -> &'bytes [u8] {
-        let start = rank.checked_sub(1).map_or(0, |before| number(self.ends[before]));
-        &self.tokens[start..number(self.ends[rank])]
+    fn token(&self, rank: u32) -> &'bytes [u8] {
+        let rank = rank as usize;
+        let start = rank.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.tokens[start as usize..self.ends[rank] as usize]
     }
 
     pub(crate) fn rank(&self, token: &[u8]) -> Option<u32> {
         for at in walk(token, self.places.len()) {
-            let rank = u32::from_le_bytes(self.places[at]).checked_sub(1)?;
-            if self.token(rank as usize) == token {
+            let rank = self.places[at].checked_sub(1)?;
+            if self.token(rank) == token {
                 return Some(rank);
             }
         }
@@ -41,18 +61,9 @@ impl<'bytes> Table<'bytes> {
     }
 }
 
-/// Places for so many tokens.
-pub(crate) fn size(tokens: usize) -> usize {
-    (tokens * 2).next_power_of_two()
-}
-
-fn number(bytes: [u8; 4]) -> usize {
-    u32::from_le_bytes(bytes) as usize
-}
-
-/// The places where a token may be, the likeliest first.
-pub(crate) fn walk(token: &[u8], size: usize) -> impl Iterator<Item = usize> + use<> {
-    // FNV-1a, which is the same on every machine: a table may be made on another.
+/// The places where a token may be, the most likely first.
+fn walk(token: &[u8], size: usize) -> impl Iterator<Item = usize> + use<> {
+    // FNV-1a.
     let mixed = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     let hash = token.iter().fold(0xcbf2_9ce4_8422_2325, mixed);
     let mask = size - 1;

@@ -61,7 +61,7 @@ impl Vocabulary {
         found.map_or(Self::O200k, |(_, vocabulary)| *vocabulary)
     }
 
-    /// `None` if what is embedded cannot be read, which tests rule out.
+    /// `None` if the embedded bytes cannot be read; a test checks that they can.
     fn load(self) -> Option<&'static Bpe> {
         static LOADED: [OnceLock<Option<Bpe>>; 4] = [const { OnceLock::new() }; 4];
         LOADED[self as usize].get_or_init(|| self.read()).as_ref()
@@ -92,7 +92,7 @@ impl Vocabulary {
     }
 }
 
-/// How the vocabularies cut texts, as published, but for the rule for blanks.
+/// How the vocabularies cut texts, as published, except for the rule for blanks.
 const O200K: &str = concat!(
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
     r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",

@@ -27,7 +27,7 @@ async fn findings(candidate: &Candidate) -> Vec<Finding> {
     let mut all = Vec::new();
     candidate.diagnose(&mut |finding| all.push(finding)).await;
     let steps: Vec<Step> = all.iter().map(|finding| finding.step).collect();
-    assert_eq!(steps, Step::ALL, "every step is told once, in order");
+    assert_eq!(steps, Step::ALL, "every step is reported once, in order");
     all
 }
 
@@ -106,16 +106,16 @@ async fn a_wrong_address_is_told_apart_from_a_server_that_is_down() {
 
 #[tokio::test]
 async fn who_may_reach_only_public_servers_learns_no_name_of_the_own_network() {
-    let told = async |host: &str| {
+    let diagnosed = async |host: &str| {
         let mut inside = candidate(&format!("http://{host}:9/v1"), Speech::OpenAi);
         inside.client.reach = Reach::Public;
         let found = findings(&inside).await;
         assert_eq!(first_bad(&found), Some((Step::Name, StepOutcome::Failed)), "{found:#?}");
         format!("{found:?}").replace(host, "HOST")
     };
-    let known = told("localhost").await;
+    let known = diagnosed("localhost").await;
     assert!(!known.contains("127.0.0.1") && !known.contains("::1"), "{known}");
-    assert_eq!(known, told("no-such-host.invalid").await);
+    assert_eq!(known, diagnosed("no-such-host.invalid").await);
 }
 
 #[tokio::test]

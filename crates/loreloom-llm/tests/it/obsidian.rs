@@ -1,5 +1,5 @@
 //! Obsidian's REST API over http and https: what is there is read and written, and what goes
-//! wrong is told by what the user can do about it.
+//! wrong is reported by what the user can do about it.
 
 use loreloom_llm::{
     connection::Address,

@@ -41,7 +41,7 @@ fn chat(system: &str, turns: &[&str]) -> Value {
     json!({"model": "any", "messages": messages})
 }
 
-async fn told(body: &Value) -> String {
+async fn reply_to(body: &Value) -> String {
     let (status, _, bytes) = send(Method::POST, "/chat/completions", body).await;
     assert_eq!(status, 200);
     let answer: Value = serde_json::from_slice(&bytes).unwrap();
@@ -56,7 +56,7 @@ async fn the_lore_that_was_asked_for_is_told_and_the_rest_is_not() {
         ("We are out of lamp oil.", "sells lamp oil in the lower market", "ferryman"),
     ] {
         for system in [WORLD.to_owned(), format!("You are Mira, keeper of the gate.\n{WORLD}")] {
-            let text = told(&chat(&system, &[ask])).await;
+            let text = reply_to(&chat(&system, &[ask])).await;
             assert!(text.contains(used), "{ask}: {text}");
             assert!(!text.contains(unused), "{ask}: {text}");
         }
@@ -65,7 +65,7 @@ async fn the_lore_that_was_asked_for_is_told_and_the_rest_is_not() {
 
 #[tokio::test]
 async fn a_sentence_that_leans_on_another_follows_it() {
-    let text = told(&chat(WORLD, &["Tell me about the Ashen Gate."])).await;
+    let text = reply_to(&chat(WORLD, &["Tell me about the Ashen Gate."])).await;
     let gate = text.find("since the Long Frost.").unwrap();
     let key = text.find("It opens only to a key of bone.").unwrap();
     assert!(gate < key, "{text}");
@@ -74,8 +74,8 @@ async fn a_sentence_that_leans_on_another_follows_it() {
 #[tokio::test]
 async fn what_was_told_is_not_told_again() {
     let ask = "What about the Ashen Gate?";
-    let first = told(&chat(WORLD, &[ask])).await;
-    let second = told(&chat(WORLD, &[ask, &first, ask])).await;
+    let first = reply_to(&chat(WORLD, &[ask])).await;
+    let second = reply_to(&chat(WORLD, &[ask, &first, ask])).await;
     assert!(first.contains("Long Frost"), "{first}");
     assert!(!second.contains("Long Frost"), "{second}");
     let shared = first.split(". ").filter(|part| second.contains(part)).count();
@@ -89,7 +89,7 @@ async fn a_named_character_speaks_the_lore() {
     for ask in
         ["Where is the ferryman?", "The ferryman frightens me.", "Who is the ferryman of Olm?"]
     {
-        let text = told(&chat(&system, &[ask])).await;
+        let text = reply_to(&chat(&system, &[ask])).await;
         assert!(text.contains("Mira"), "{text}");
         let spoken: String = text.split('"').skip(1).step_by(2).collect();
         assert!(spoken.contains("takes no silver"), "{text}");
@@ -122,7 +122,7 @@ async fn replies_are_two_to_four_sentences_without_open_slots() {
             for seed in 0..6 {
                 let mut body = chat(system, &[ask]);
                 body["seed"] = json!(seed);
-                let text = told(&body).await;
+                let text = reply_to(&body).await;
                 let ends = text.matches(['.', '!', '?']).count();
                 assert!((2..=6).contains(&ends), "{ask}: {text}");
                 assert!(!text.contains(['{', '}']) && !text.contains("  "), "{ask}: {text}");
@@ -138,11 +138,11 @@ async fn the_same_request_gets_the_same_bytes_and_a_seed_another_telling() {
     let mut body = chat(WORLD, &["What about the Ashen Gate?"]);
     let once = send(Method::POST, "/chat/completions", &body).await;
     assert_eq!(send(Method::POST, "/chat/completions", &body).await, once);
-    let plain = told(&body).await;
+    let plain = reply_to(&body).await;
     let mut others = Vec::new();
     for seed in 1..8 {
         body["seed"] = json!(seed);
-        others.push(told(&body).await);
+        others.push(reply_to(&body).await);
     }
     assert!(others.iter().any(|other| *other != plain), "{plain}");
 }
@@ -150,7 +150,7 @@ async fn the_same_request_gets_the_same_bytes_and_a_seed_another_telling() {
 #[tokio::test]
 async fn a_stream_says_what_the_whole_answer_says() {
     let mut body = chat(WORLD, &["What about the Ashen Gate?"]);
-    let whole = told(&body).await;
+    let whole = reply_to(&body).await;
     body["stream"] = json!(true);
     body["stream_options"] = json!({"include_usage": true});
     let (status, content_type, bytes) = send(Method::POST, "/chat/completions", &body).await;
@@ -173,7 +173,7 @@ async fn a_stream_says_what_the_whole_answer_says() {
 #[tokio::test]
 async fn a_limit_cuts_the_reply_and_says_so() {
     let mut body = chat(WORLD, &["What about the Ashen Gate?"]);
-    let whole = told(&body).await;
+    let whole = reply_to(&body).await;
     body["max_tokens"] = json!(5);
     let (_, _, bytes) = send(Method::POST, "/chat/completions", &body).await;
     let answer: Value = serde_json::from_slice(&bytes).unwrap();
@@ -222,7 +222,7 @@ async fn as_a_model_it_tells_the_same_and_refuses_json() {
     ];
     let mut request = ChatRequest { messages, ..ChatRequest::default() };
     let reply = OfflineModel.complete(&request).await.unwrap();
-    assert_eq!(reply.text, told(&chat(WORLD, &["The Ashen Gate?"])).await);
+    assert_eq!(reply.text, reply_to(&chat(WORLD, &["The Ashen Gate?"])).await);
     request.schema = Some(json!({"type": "object"}));
     let error = OfflineModel.complete(&request).await.unwrap_err();
     assert!(matches!(error, ModelError::Refused { status: 400, .. }), "{error}");
@@ -243,7 +243,7 @@ async fn read_back(path: &str, body: &Value, stream: bool) -> Option<Vec<String>
 async fn the_storyteller_speaks_ollama_and_completions_too() {
     let ask = "What do you know about the Ashen Gate?";
     let chat = chat(WORLD, &[ask]);
-    let expected = told(&chat).await;
+    let expected = reply_to(&chat).await;
     let text = format!("{WORLD}\n{ask}");
     for (path, body) in [
         ("/api/chat", chat),
@@ -251,9 +251,9 @@ async fn the_storyteller_speaks_ollama_and_completions_too() {
         ("/v1/completions", json!({"prompt": text})),
     ] {
         for stream in [false, true] {
-            let told = read_back(path, &body, stream).await.unwrap();
-            assert!(told.len() == 1 && !told[0].is_empty(), "{path}: {told:?}");
-            assert!(path != "/api/chat" || told[0] == expected, "{told:?}");
+            let replies = read_back(path, &body, stream).await.unwrap();
+            assert!(replies.len() == 1 && !replies[0].is_empty(), "{path}: {replies:?}");
+            assert!(path != "/api/chat" || replies[0] == expected, "{replies:?}");
         }
     }
     let (status, _, bytes) = send(Method::GET, "/api/tags", &Value::Null).await;
@@ -295,11 +295,11 @@ async fn what_ollamas_clients_ask_before_they_talk_is_answered() {
     assert_eq!((status, bytes.as_slice()), (200, &br#"{"models":[]}"#[..]));
 }
 
-/// Every wire format, whole and streamed, tells the same story, and the proxy reads it back.
+/// Every wire format, whole and streamed, gives the same reply, and the proxy reads it back.
 #[tokio::test]
 async fn the_same_question_gets_the_same_answer_in_every_format() {
     let ask = format!("{WORLD}\nWhat do you know about the Ashen Gate?");
-    let text = told(&json!({"messages": [{"role": "user", "content": ask}]})).await;
+    let text = reply_to(&json!({"messages": [{"role": "user", "content": ask}]})).await;
     assert!(!text.is_empty());
     let items = json!([{"role": "user", "content": [{"type": "input_text", "text": ask}]}]);
     for (path, body) in [
@@ -315,8 +315,8 @@ async fn the_same_question_gets_the_same_answer_in_every_format() {
         ("/api/extra/generate/stream", json!({"prompt": ask})),
     ] {
         for stream in [false, true] {
-            let told = read_back(path, &body, stream).await;
-            assert_eq!(told, Some(vec![text.clone()]), "{path}, stream {stream}");
+            let replies = read_back(path, &body, stream).await;
+            assert_eq!(replies, Some(vec![text.clone()]), "{path}, stream {stream}");
         }
     }
 }
@@ -349,12 +349,12 @@ async fn a_limit_is_kept_and_told_in_every_format() {
 #[tokio::test]
 async fn as_many_choices_are_told_as_are_asked_for() {
     let mut body = chat(WORLD, &["What do you know about the Ashen Gate?"]);
-    let one = told(&body).await;
+    let one = reply_to(&body).await;
     body["n"] = json!(2);
     for stream in [false, true] {
-        let told = read_back("/chat/completions", &body, stream).await.unwrap();
-        assert_eq!((told.len(), &told[0]), (2, &one), "{stream}");
-        assert_ne!(told[0], told[1]);
+        let replies = read_back("/chat/completions", &body, stream).await.unwrap();
+        assert_eq!((replies.len(), &replies[0]), (2, &one), "{stream}");
+        assert_ne!(replies[0], replies[1]);
     }
     let texts = ["The Ashen Gate?", "The ferryman?"].map(|ask| format!("{WORLD}\n{ask}"));
     let alone = json!({"prompt": [&texts[1]]});
@@ -362,8 +362,8 @@ async fn as_many_choices_are_told_as_are_asked_for() {
     assert_eq!(second.len(), 1);
     let both = json!({"prompt": texts, "n": 2});
     for stream in [false, true] {
-        let told = read_back("/v1/completions", &both, stream).await.unwrap();
-        assert_eq!((told.len(), &told[2]), (4, &second[0]), "{stream}");
+        let replies = read_back("/v1/completions", &both, stream).await.unwrap();
+        assert_eq!((replies.len(), &replies[2]), (4, &second[0]), "{stream}");
     }
     let (_, _, bytes) =
         send(Method::POST, "/v1/completions", &json!({"prompt": "a", "n": 129})).await;

@@ -2,45 +2,91 @@
 
 use loreloom_core::chat::PathItem;
 
-use super::{CycleStage, Occasion, WorkingMemory, stage::Runner};
+use super::{CycleStage, Occasion, WorkingMemory, shared_story::SharedStory, stage::Runner};
 use crate::{
     ids::Ids,
-    record::{ArcSummary, Canon, Entity, Memory},
+    pass::Purpose,
+    record::{ArcSummary, Canon, CharacterMemory, ChatMemory, Entity, Memory},
     schedule::Extraction,
-    tiers::{self, PassSource, arcs, canon, consolidation, ledger, longterm, session, together},
+    tiers::{
+        self, PassSource, arcs, canon, consolidation, continuity, ledger, longterm, session,
+        together,
+    },
 };
 
-/// Asks a strong model for several tiers at once. Each tier then finds its reply there.
+/// What one question asks for.
+pub(super) struct Asked<'asked> {
+    /// What the chat remembers.
+    pub(super) chat: &'asked ChatMemory,
+    /// Name, card and memory of those whose long-term memory is kept.
+    pub(super) members: Vec<(&'asked str, &'asked str, &'asked CharacterMemory)>,
+}
+
+/// Asks a strong model for several tiers at once. Each tier then finds its reply there. Returns
+/// what replies of the story contradict.
 pub(super) async fn together(
     occasion: Occasion<'_>,
     due: &Extraction,
-    remembered: &WorkingMemory,
+    asked: Asked<'_>,
     runner: &mut Runner<'_>,
-) {
-    let settings = occasion.config.settings;
+) -> Vec<String> {
+    let (settings, rules) = (occasion.config.settings, occasion.config.rules);
     if !settings.structured_calls || !occasion.config.profile.answers_in_form() {
-        return;
+        return Vec::new();
     }
-    let (longterm, session) = (remembered.longterm(), remembered.session());
-    let open = remembered.chat.story_arcs.iter().filter(|arc| !arc.resolved);
-    let arcs: Vec<&str> = open.map(|arc| arc.content.as_str()).collect();
-    let entities = remembered.entities();
-    let window = due.session.start.min(due.longterm.start)..due.session.end.max(due.longterm.end);
-    let input = together::TogetherInput {
-        config: occasion.config,
-        source: occasion.source(window),
-        character: occasion.character,
-        longterm: &longterm,
-        session: &session,
-        arcs: &arcs,
-        entities: &entities,
-    };
+    let input = together_input(occasion, due, &asked);
     let replies = runner.run(CycleStage::Together, |script| together::run(&input, script)).await;
-    let Some(replies) = replies else { return };
-    runner.prefill(CycleStage::Session, replies.session);
-    runner.prefill(CycleStage::LongTerm, replies.longterm);
-    runner.prefill(CycleStage::Arcs, replies.arcs);
-    runner.prefill(CycleStage::Ledger, replies.ledger);
+    let Some(replies) = replies else { return Vec::new() };
+    runner.give(CycleStage::Session, None, [(Purpose::Session, replies.session)]);
+    runner.give(CycleStage::Arcs, None, [(Purpose::Arcs, replies.arcs)]);
+    runner.give(CycleStage::Ledger, None, [(Purpose::Ledger, replies.ledger)]);
+    runner.give(CycleStage::Epistemic, None, [(Purpose::Epistemic, replies.knowledge)]);
+    for ((name, ..), (longterm, feelings)) in asked.members.iter().zip(replies.members) {
+        let member = (asked.members.len() > 1).then_some(*name);
+        let given = [(Purpose::LongTerm, longterm), (Purpose::Relationships, feelings)];
+        runner.give(CycleStage::LongTerm, member, given);
+    }
+    let found = replies.contradictions.filter(|_| input.checks);
+    found.map(|found| continuity::parse(&found, rules)).unwrap_or_default()
+}
+
+fn together_input<'turn>(
+    occasion: Occasion<'turn>,
+    due: &Extraction,
+    asked: &Asked<'turn>,
+) -> together::TogetherInput<'turn> {
+    let (settings, rules) = (occasion.config.settings, occasion.config.rules);
+    let window = due.session.start.min(due.longterm.start)..due.session.end.max(due.longterm.end);
+    let Occasion { path, chat_id, character, lore, now, .. } = occasion;
+    let source = PassSource { chat: path, window, heard: None, chat_id, character, lore, now };
+    let active = |memories: &'turn [Memory]| -> Vec<&'turn Memory> {
+        let active = memories.iter().filter(|memory| memory.is_active()).collect();
+        tiers::relevant(active, occasion.path, rules)
+    };
+    let arcs = &asked.chat.story_arcs;
+    let open = arcs.iter().filter(|arc| !arc.resolved).map(|arc| arc.content.as_str());
+    let member = |(name, card, memory): &(&'turn str, &'turn str, &'turn CharacterMemory)| {
+        together::TogetherMember {
+            name,
+            card,
+            longterm: active(&memory.memories),
+            feelings: &memory.relationship_history,
+        }
+    };
+    let entities = asked.members.iter().flat_map(|(_, _, memory)| &memory.entities);
+    together::TogetherInput {
+        config: occasion.config,
+        source,
+        members: asked.members.iter().map(member).collect(),
+        session: active(&asked.chat.session_memories),
+        arcs: open.collect(),
+        ended: arcs::ended(arcs, &asked.chat.arc_summaries),
+        entities: entities.chain(&asked.chat.session_entities).collect(),
+        insights: asked.members.first().map_or_else(Vec::new, |(_, _, memory)| {
+            memory.epistemic_knowledge.iter().filter(|one| one.retired.is_none()).collect()
+        }),
+        checks: settings.continuity_auto_check && !settings.continuity_auto_repair,
+    }
 }
 
 pub(super) async fn session(
@@ -141,34 +187,35 @@ async fn merge(
     Some(outcome)
 }
 
+/// Looks for new and ended arcs. Returns whether canon must be written again.
 pub(super) async fn arcs(
     occasion: Occasion<'_>,
     due: &Extraction,
     remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
-) {
+) -> bool {
     if !occasion.config.settings.arcs_enabled || due.arcs.is_empty() {
-        return;
+        return false;
     }
     let session = remembered.session();
+    let scenes = SharedStory::of(occasion, remembered).scenes(&remembered.chat);
     let input = arcs::ArcsInput {
         config: occasion.config,
         source: occasion.source(due.arcs.clone()),
         arcs: &remembered.chat.story_arcs,
         persistent: &remembered.character.persistent_arcs,
         session: &session,
-        scenes: &remembered.chat.scene_history,
+        scenes: &scenes,
+        ended: &remembered.chat.arc_summaries,
     };
     let outcome = runner.run(CycleStage::Arcs, |script| arcs::run(&input, script)).await;
-    let Some(outcome) = outcome else { return };
+    let Some(outcome) = outcome else { return false };
     let ended = outcome.summaries.len();
     remembered.chat.story_arcs = outcome.arcs;
     remembered.chat.arc_summaries.extend(outcome.summaries);
     remembered.character.persistent_arcs = outcome.persistent;
     runner.done(CycleStage::Arcs, outcome.added + ended);
-    if ended > 0 && occasion.config.profile.writes_canon() {
-        write_canon(occasion, remembered, runner).await;
-    }
+    ended > 0 && occasion.config.profile.writes_canon()
 }
 
 /// Writes canon again. The old canon is part of the prompt, because only it knows the arcs of other
@@ -181,13 +228,14 @@ pub(super) async fn write_canon(
     if !occasion.config.settings.canon_enabled {
         return;
     }
-    let before = remembered
-        .character
-        .canon
-        .as_ref()
-        .map(|canon| ArcSummary { summary: canon.text.clone(), ..ArcSummary::default() });
-    let summaries: Vec<&ArcSummary> = before.iter().chain(&remembered.chat.arc_summaries).collect();
-    let memories = remembered.longterm();
+    let secrets = occasion.secrets(remembered);
+    let before = secrets.canon_without(&remembered.character);
+    let before = before.map(|summary| ArcSummary { summary, ..ArcSummary::default() });
+    let may_know = |arc: &&ArcSummary| !secrets.told_by_ending(arc, &remembered.chat);
+    let summaries = before.iter().chain(&remembered.chat.arc_summaries);
+    let summaries: Vec<&ArcSummary> = summaries.filter(may_know).collect();
+    let mut memories = remembered.longterm();
+    memories.retain(|memory| !secrets.told_by_memory(memory));
     let rules = occasion.config.rules;
     let written = runner
         .run(CycleStage::Canon, |script| {

@@ -7,6 +7,7 @@
 
 mod extraction;
 mod round;
+mod shared_story;
 mod stage;
 mod story_stages;
 
@@ -20,8 +21,11 @@ pub use self::{
     stage::{CycleReport, CycleStage, Progress},
 };
 use crate::{
+    people::People,
+    presence::Presence,
     record::{CharacterMemory, ChatMemory, Entity, Memory},
     schedule,
+    secrets::{SecretSources, Secrets},
     tiers::{Config, PassSource},
 };
 use loreloom_ports::{ChatModel, Embedder};
@@ -70,6 +74,8 @@ pub struct Occasion<'turn> {
     pub now: i64,
     /// A unique name of this run. The ids of new memories start with it.
     pub seed: &'turn str,
+    /// The lore of the newest turns.
+    pub lore: &'turn [String],
 }
 
 impl Occasion<'_> {
@@ -78,8 +84,42 @@ impl Occasion<'_> {
         self.path.get(count.checked_sub(1)?).map(|item| item.id)
     }
 
+    /// What the character of this occasion must not know.
+    fn secrets(&self, remembered: &WorkingMemory) -> Secrets {
+        self.secrets_of(remembered, self.character)
+    }
+
+    /// What one of the characters must not know.
+    fn secrets_of(&self, remembered: &WorkingMemory, character: &str) -> Secrets {
+        if !self.config.rules.keeps_secrets {
+            return Secrets::default();
+        }
+        let people = People::of(self.path);
+        let sources = SecretSources {
+            insights: remembered.character.epistemic_knowledge.iter().collect(),
+            private: Vec::new(),
+            path: self.path,
+            people: &people,
+            presence: &Presence::among(&people, self.path, character).in_scenes(
+                self.path,
+                character,
+                remembered.chat.scenes(),
+            ),
+            embed: None,
+        };
+        Secrets::of(&sources, character)
+    }
+
     fn source(&self, window: std::ops::Range<usize>) -> PassSource<'_> {
-        PassSource { chat: self.path, window, heard: None, chat_id: self.chat_id, now: self.now }
+        PassSource {
+            chat: self.path,
+            window,
+            heard: None,
+            chat_id: self.chat_id,
+            character: self.character,
+            lore: self.lore,
+            now: self.now,
+        }
     }
 }
 
@@ -99,7 +139,7 @@ pub async fn check_reply(
     backend: Backend<'_>,
     progress: &mut Progress,
 ) -> CycleReport {
-    let mut runner = Runner::new(backend, progress);
+    let mut runner = Runner::new(occasion, backend, progress);
     story_stages::scene(occasion, remembered, &mut runner).await;
     // The note was for the reply that is now there.
     remembered.chat.pending_repair = None;
@@ -141,7 +181,7 @@ pub async fn on_demand(
     backend: Backend<'_>,
     progress: &mut Progress,
 ) -> CycleReport {
-    let mut runner = Runner::new(backend, progress);
+    let mut runner = Runner::new(occasion, backend, progress);
     let due = schedule::at_once(occasion.path);
     match demand {
         Demand::Summary => story_stages::summarise(occasion, remembered, &mut runner).await,
@@ -154,7 +194,11 @@ pub async fn on_demand(
             extraction::longterm(occasion, &due, None, remembered, &mut runner).await;
         }
         Demand::Session => extraction::session(occasion, &due, remembered, &mut runner).await,
-        Demand::Arcs => extraction::arcs(occasion, &due, remembered, &mut runner).await,
+        Demand::Arcs => {
+            if extraction::arcs(occasion, &due, remembered, &mut runner).await {
+                extraction::write_canon(occasion, remembered, &mut runner).await;
+            }
+        }
         Demand::Ledger => extraction::ledger(occasion, &due, remembered, &mut runner).await,
     }
     runner.report
@@ -168,14 +212,22 @@ async fn extract_all(
     runner: &mut Runner<'_>,
 ) {
     let failed = runner.report.failed.len();
-    extraction::together(occasion, due, remembered, runner).await;
+    let asked = extraction::Asked {
+        chat: &remembered.chat,
+        members: vec![(occasion.character, occasion.card, &remembered.character)],
+    };
+    let contradictions = extraction::together(occasion, due, asked, runner).await;
     if runner.report.failed.len() > failed {
         return;
     }
     extraction::session(occasion, due, remembered, runner).await;
+    story_stages::knowledge(occasion, due, remembered, runner).await;
     extraction::longterm(occasion, due, None, remembered, runner).await;
-    extraction::arcs(occasion, due, remembered, runner).await;
+    if extraction::arcs(occasion, due, remembered, runner).await {
+        extraction::write_canon(occasion, remembered, runner).await;
+    }
     extraction::ledger(occasion, due, remembered, runner).await;
+    story_stages::keep_contradictions(occasion, due, remembered, contradictions, runner);
     if runner.report.failed.len() == failed {
         remembered.chat.last_extract_cutoff = Some(due.cutoff);
         remembered.chat.extract_receipt = occasion.last_of(due.cutoff);

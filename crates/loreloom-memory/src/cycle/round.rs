@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use loreloom_core::chat::Role;
+use loreloom_core::chat::{PathItem, Role};
 
 use super::{
     Backend, CycleReport, Occasion, Progress, WorkingMemory, extraction, stage::Runner,
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     presence::Presence,
-    record::{CharacterMemory, ChatMemory, StoryArc},
+    record::{CharacterMemory, ChatMemory, Insight, StoryArc},
     schedule,
     window::heard_by,
 };
@@ -40,7 +40,7 @@ pub struct Round<'round> {
     pub members: Vec<Member<'round>>,
 }
 
-impl Round<'_> {
+impl<'round> Round<'round> {
     /// The occasion for the first member, and a copy of what it and the chat remember: a
     /// cancelled run leaves the round unchanged.
     fn first<'turn>(
@@ -50,6 +50,52 @@ impl Round<'_> {
         let first = self.members.first()?;
         let memory = WorkingMemory { character: first.memory.clone(), chat: self.chat.clone() };
         Some((occasion.of(first), memory))
+    }
+
+    /// The seed of a member's ids.
+    fn seed(&self, occasion: Occasion<'_>, at: usize) -> String {
+        match self.members.len() {
+            1 => occasion.seed.to_owned(),
+            _ => format!("{}-{at}", occasion.seed),
+        }
+    }
+
+    /// The occasion of one member, and a copy of what it and the chat remember. What this round
+    /// noted of who knows what is with the first member, and holds for all.
+    fn open<'turn>(
+        &self,
+        at: usize,
+        occasion: Occasion<'turn>,
+        runner: &mut Runner<'_>,
+    ) -> (Occasion<'turn>, WorkingMemory)
+    where
+        'round: 'turn,
+    {
+        let member = &self.members[at];
+        runner.member = (self.members.len() > 1).then(|| member.name.to_owned());
+        let mut memory =
+            WorkingMemory { character: member.memory.clone(), chat: self.chat.clone() };
+        if at > 0 {
+            let insights = &mut memory.character.epistemic_knowledge;
+            let is_noted = |one: &Insight| insights.iter().any(|own| own == one);
+            let noted = self.members[0].memory.epistemic_knowledge.iter();
+            let noted: Vec<Insight> = noted.filter(|one| !is_noted(one)).cloned().collect();
+            insights.extend(noted);
+        }
+        (Occasion { character: member.name, card: member.card, ..occasion }, memory)
+    }
+
+    /// Stores what a member and the chat remember.
+    fn close(&mut self, at: usize, mut memory: WorkingMemory, runner: &mut Runner<'_>) {
+        let member = &mut self.members[at];
+        if at > 0 {
+            // The first one stores them.
+            memory.character.epistemic_knowledge =
+                std::mem::take(&mut member.memory.epistemic_knowledge);
+        }
+        *member.memory = memory.character;
+        *self.chat = memory.chat;
+        runner.member = None;
     }
 
     /// Stores what the first member and the chat remember.
@@ -80,7 +126,7 @@ pub async fn after_round(
     backend: Backend<'_>,
     progress: &mut Progress,
 ) -> CycleReport {
-    let mut runner = Runner::new(backend, progress);
+    let mut runner = Runner::new(occasion, backend, progress);
     let Some((as_first, mut shared)) = round.first(occasion) else { return runner.report };
     story_stages::compact(as_first, &mut shared, &mut runner).await;
     story_stages::scene(as_first, &mut shared, &mut runner).await;
@@ -107,7 +153,7 @@ pub async fn extract_round(
     backend: Backend<'_>,
     progress: &mut Progress,
 ) -> CycleReport {
-    let mut runner = Runner::new(backend, progress);
+    let mut runner = Runner::new(occasion, backend, progress);
     let Some((as_first, mut shared)) = round.first(occasion) else { return runner.report };
     story_stages::compact(as_first, &mut shared, &mut runner).await;
     round.store(shared);
@@ -134,7 +180,7 @@ pub async fn catch_up(
     backend: Backend<'_>,
     progress: &mut Progress,
 ) -> CycleReport {
-    let mut runner = Runner::new(backend, progress);
+    let mut runner = Runner::new(occasion, backend, progress);
     let Some((as_first, mut shared)) = round.first(occasion) else { return runner.report };
     for end in piece.window.clone() {
         // A scene may end with every exchange, and each exchange has its own answers.
@@ -174,41 +220,61 @@ async fn extract(
     runner: &mut Runner<'_>,
 ) {
     let failed = runner.report.failed.len();
-    let Some((as_first, mut shared)) = round.first(occasion) else { return };
-    if round.members.len() == 1 {
-        super::extract_all(as_first, due, &mut shared, runner).await;
-        story_stages::profile(as_first, &mut shared, runner).await;
-        round.store(shared);
+    let asked = extraction::Asked {
+        chat: round.chat,
+        members: round.members.iter().map(|one| (one.name, one.card, &*one.memory)).collect(),
+    };
+    let contradictions = match asked.members.first() {
+        Some((name, card, _)) => {
+            let as_first = Occasion { character: name, card, ..occasion };
+            extraction::together(as_first, due, asked, runner).await
+        }
+        None => return,
+    };
+    if runner.report.failed.len() > failed {
         return;
     }
+    let Some((as_first, mut shared)) = round.first(occasion) else { return };
     extraction::session(as_first, due, &mut shared, runner).await;
+    story_stages::knowledge(as_first, due, &mut shared, runner).await;
+    round.store(shared);
+    for at in 0..round.members.len() {
+        let seed = round.seed(occasion, at);
+        let (own, mut memory) = round.open(at, Occasion { seed: &seed, ..occasion }, runner);
+        let heard = (round.members.len() > 1).then(|| heard(own, due.longterm.clone()));
+        extraction::longterm(own, due, heard.as_deref(), &mut memory, runner).await;
+        round.close(at, memory, runner);
+    }
+    let Some((as_first, mut shared)) = round.first(occasion) else { return };
     let own_arcs = std::mem::replace(&mut shared.character.persistent_arcs, round.arcs.clone());
-    extraction::arcs(as_first, due, &mut shared, runner).await;
+    let writes_canon = extraction::arcs(as_first, due, &mut shared, runner).await;
     let arcs = std::mem::replace(&mut shared.character.persistent_arcs, own_arcs);
     extraction::ledger(as_first, due, &mut shared, runner).await;
+    story_stages::keep_contradictions(as_first, due, &mut shared, contradictions, runner);
     *round.arcs = arcs;
     round.store(shared);
-    let mut chat = std::mem::take(round.chat);
-    for (at, member) in round.members.iter_mut().enumerate() {
-        let presence = if occasion.config.rules.keeps_secrets {
-            Presence::of(occasion.path, member.name)
-        } else {
-            Presence::default()
-        };
-        let heard = heard_by(occasion.path, due.longterm.clone(), member.name, &presence);
-        let seed = format!("{}-{at}", occasion.seed);
-        let as_member = Occasion { seed: &seed, ..occasion }.of(member);
-        let mut own = WorkingMemory { character: member.memory.clone(), chat };
-        runner.member = Some(member.name.to_owned());
-        extraction::longterm(as_member, due, Some(&heard), &mut own, runner).await;
-        story_stages::profile(as_member, &mut own, runner).await;
-        *member.memory = own.character;
-        chat = own.chat;
+    // What is built from long-term memories comes after them.
+    for at in 0..round.members.len() {
+        let seed = round.seed(occasion, at);
+        let (own, mut memory) = round.open(at, Occasion { seed: &seed, ..occasion }, runner);
+        if writes_canon {
+            extraction::write_canon(own, &mut memory, runner).await;
+        }
+        story_stages::profile(own, &mut memory, runner).await;
+        round.close(at, memory, runner);
     }
-    runner.member = None;
     if runner.report.failed.len() == failed {
-        chat.last_extract_cutoff = Some(due.cutoff);
-        chat.extract_receipt = occasion.last_of(due.cutoff);
+        round.chat.last_extract_cutoff = Some(due.cutoff);
+        round.chat.extract_receipt = occasion.last_of(due.cutoff);
     }
-    *round.chat = chat;
+}
+
+/// What a member heard of a window.
+fn heard(own: Occasion<'_>, window: Range<usize>) -> Vec<PathItem> {
+    let presence = if own.config.rules.keeps_secrets {
+        Presence::of(own.path, own.character)
+    } else {
+        Presence::default()
+    };
+    heard_by(own.path, window, own.character, &presence, own.config.rules.text)
 }

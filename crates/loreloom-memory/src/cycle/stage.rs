@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use loreloom_ports::{ModelError, Outcome};
 use serde::{Deserialize, Serialize};
 
-use super::Backend;
+use super::{Backend, Occasion};
 use crate::{
+    cast::StoryCast,
     drive::{DriveError, drive},
-    pass::{Answers, Need, Script},
+    pass::{Answers, Need, Purpose, Script},
     similarity::Vectors,
 };
 
@@ -85,6 +86,14 @@ impl CycleReport {
     }
 }
 
+/// The name of a stage's answers.
+fn key(stage: CycleStage, member: Option<&str>) -> String {
+    match member {
+        Some(member) => format!("{stage:?}/{member}"),
+        None => format!("{stage:?}"),
+    }
+}
+
 /// Runs stages and records their results.
 pub(super) struct Runner<'run> {
     backend: Backend<'run>,
@@ -92,11 +101,18 @@ pub(super) struct Runner<'run> {
     pub(super) report: CycleReport,
     /// The member whose stages run now, if there are several.
     pub(super) member: Option<String>,
+    /// The people of the story, for prompts that do not name them.
+    people: String,
 }
 
 impl<'run> Runner<'run> {
-    pub(super) fn new(backend: Backend<'run>, progress: &'run mut Progress) -> Self {
-        Self { backend, progress, report: CycleReport::default(), member: None }
+    pub(super) fn new(
+        occasion: Occasion<'_>,
+        backend: Backend<'run>,
+        progress: &'run mut Progress,
+    ) -> Self {
+        let people = StoryCast::of(occasion.path, occasion.character).sentence();
+        Self { backend, progress, report: CycleReport::default(), member: None, people }
     }
 
     /// Runs one stage; `None` if its model failed.
@@ -105,16 +121,14 @@ impl<'run> Runner<'run> {
         stage: CycleStage,
         pass: impl Fn(&mut Script<'_>) -> Result<T, Need>,
     ) -> Option<T> {
-        let usual = if self.backend.embedder.is_some() { Vectors::on() } else { Vectors::off() };
-        let key = match &self.member {
-            Some(member) => format!("{stage:?}/{member}"),
-            None => format!("{stage:?}"),
-        };
+        let usual = self.usual();
         let answers = self
             .progress
             .0
-            .entry(key)
+            .entry(key(stage, self.member.as_deref()))
             .or_insert_with(|| Answers { vectors: usual, ..Answers::default() });
+        let people = &self.people;
+        let pass = |script: &mut Script<'_>| pass(script).map_err(|need| need.naming(people));
         match drive(pass, answers, self.backend.model, self.backend.embedder).await {
             Ok(outcome) => Some(outcome),
             Err(error) => {
@@ -124,14 +138,27 @@ impl<'run> Runner<'run> {
         }
     }
 
-    /// Gives a stage the reply to its first question, unless it already has one.
-    pub(super) fn prefill(&mut self, stage: CycleStage, reply: Option<String>) {
-        let Some(reply) = reply else { return };
-        let usual = if self.backend.embedder.is_some() { Vectors::on() } else { Vectors::off() };
-        self.progress
-            .0
-            .entry(format!("{stage:?}"))
-            .or_insert_with(|| Answers { replies: vec![Some(reply)], vectors: usual });
+    /// Gives a stage replies that another question brought, unless it already has some.
+    pub(super) fn give<const N: usize>(
+        &mut self,
+        stage: CycleStage,
+        member: Option<&str>,
+        replies: [(Purpose, Option<String>); N],
+    ) {
+        let usual = self.usual();
+        let given: Vec<(Purpose, String)> =
+            replies.into_iter().filter_map(|(purpose, reply)| Some((purpose, reply?))).collect();
+        if !given.is_empty() {
+            self.progress.0.entry(key(stage, member)).or_insert_with(|| Answers {
+                given,
+                vectors: usual,
+                ..Answers::default()
+            });
+        }
+    }
+
+    fn usual(&self) -> Vectors {
+        if self.backend.embedder.is_some() { Vectors::on() } else { Vectors::off() }
     }
 
     /// Records how much a stage changed.

@@ -1,12 +1,18 @@
 //! The stages about the story as a whole: summary, scene, who knows what, profile, continuity.
 
-use loreloom_core::{chat::Role, ids::MessageId};
+use loreloom_core::{
+    chat::{PathItem, Role},
+    ids::MessageId,
+};
+use loreloom_ports::MemoryId;
 
-use super::{CycleStage, Occasion, WorkingMemory, stage::Runner};
+use super::{CycleStage, Occasion, WorkingMemory, shared_story::SharedStory, stage::Runner};
 use crate::{
+    card::description,
     ids::Ids,
-    record::{Contradiction, Memory, Profile},
-    schedule::open_scene,
+    presence::characters,
+    record::{Contradiction, Entity, Memory, Profile},
+    schedule::{Extraction, open_scene},
     text::jaccard,
     tiers::{compaction, continuity, epistemic, profiles, scenes},
     window::{should_compact, stable_cutoff},
@@ -36,11 +42,17 @@ pub(super) async fn summarise(
     remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
 ) {
-    let (longterm, session) = (remembered.longterm(), remembered.session());
+    let shared = SharedStory::of(occasion, remembered);
+    let may_tell = |memory: &&Memory| shared.may_tell(memory);
+    let longterm: Vec<&Memory> = remembered.longterm().into_iter().filter(may_tell).collect();
+    let session: Vec<&Memory> = remembered.session().into_iter().filter(may_tell).collect();
+    let end = shared.read_until(occasion.path, &remembered.chat);
+    let chat = shared.shown(&occasion.path[..end]);
+    let summary = shared.summary(&remembered.chat, occasion.path);
     let input = compaction::CompactionInput {
         config: occasion.config,
-        chat: &occasion.path[..stable_cutoff(occasion.path)],
-        summary: remembered.chat.summary.as_deref(),
+        chat: &chat,
+        summary: summary.as_deref(),
         summary_end: remembered.chat.summary_end,
         longterm: &longterm,
         session: &session,
@@ -79,9 +91,10 @@ pub(super) async fn scene(
     let replies = path[..exchange].iter().rev();
     let previous = replies.into_iter().find(|item| item.message.role == Role::Assistant);
     let entities = remembered.entities();
+    let buffer = SharedStory::of(occasion, remembered).shown(&path[window.clone()]);
     let input = scenes::ScenesInput {
         config: occasion.config,
-        buffer: &path[window.clone()],
+        buffer: &buffer,
         text: &text,
         previous_reply: previous.map_or("", |item| item.message.text.as_str()),
         history: &remembered.chat.scene_history,
@@ -92,8 +105,34 @@ pub(super) async fn scene(
     let Some(outcome) = outcome else { return };
     if outcome.ended {
         remembered.chat.scene_history = outcome.history;
+        remembered.chat.older_scenes.extend(outcome.older);
         runner.done(CycleStage::Scene, 1);
-        who_knows_what(occasion, window, remembered, runner).await;
+        if !asks_with_extraction(occasion) {
+            who_knows_what(occasion, window, remembered, runner).await;
+        }
+    }
+}
+
+/// Whether every extraction asks who knows what, in one question with the rest.
+fn asks_with_extraction(occasion: Occasion<'_>) -> bool {
+    let config = occasion.config;
+    config.rules.text.is_tolerant()
+        && config.settings.structured_calls
+        && config.profile.answers_in_form()
+}
+
+/// Notes who knows what with an extraction: a secret must be known as one as soon as memories tell
+/// of it. With a weak model only if there is somebody it can be kept from.
+pub(super) async fn knowledge(
+    occasion: Occasion<'_>,
+    due: &Extraction,
+    remembered: &mut WorkingMemory,
+    runner: &mut Runner<'_>,
+) {
+    let has_others = characters(occasion.path).len() > 1;
+    let is_due = has_others && occasion.config.rules.text.is_tolerant();
+    if is_due || asks_with_extraction(occasion) {
+        who_knows_what(occasion, due.session.clone(), remembered, runner).await;
     }
 }
 
@@ -126,7 +165,13 @@ pub(super) async fn profile(
 ) {
     let settings = occasion.config.settings;
     let known = remembered.chat.profiles.get(occasion.character);
-    let stale = profiles::is_stale(known, occasion.now, settings.profiles_stale_minutes);
+    let (longterm, session) = (remembered.longterm(), remembered.session());
+    let notes = profiles::ProfileNotes { longterm: &longterm, session: &session, entities: &[] };
+    let read = known.and_then(|profile| profile.receipt);
+    let is_read = |item: &PathItem| Some(item.id) == read;
+    let messages = occasion.path.iter().rev().position(is_read).unwrap_or(usize::MAX);
+    let age = profiles::ProfileAge { messages, now: occasion.now };
+    let stale = profiles::is_stale(known, &notes.about(occasion.character), age, settings);
     if settings.profiles_enabled && (!occasion.config.rules.profiles_grow_stale || stale) {
         write_profile(occasion, remembered, runner).await;
     }
@@ -138,10 +183,28 @@ pub(super) async fn write_profile(
     remembered: &mut WorkingMemory,
     runner: &mut Runner<'_>,
 ) {
-    let (longterm, session) = (remembered.longterm(), remembered.session());
-    let entities = remembered.entities();
+    let secrets = occasion.secrets(remembered);
+    let may_know = |memory: &&Memory| !secrets.told_by_memory(memory);
+    let longterm: Vec<&Memory> = remembered.longterm().into_iter().filter(may_know).collect();
+    let is_told = |one: &&Memory| secrets.told_by(&one.content, &one.receipts, one.ts);
+    let session: Vec<&Memory> =
+        remembered.session().into_iter().filter(|one| !is_told(one)).collect();
+    let entities: Vec<&Entity> = remembered
+        .entities()
+        .into_iter()
+        .filter(|entity| !secrets.revealed_by(&entity.name))
+        .collect();
     let notes =
         profiles::ProfileNotes { longterm: &longterm, session: &session, entities: &entities };
+    let about: Vec<MemoryId> = profiles::ProfileNotes {
+        longterm: &remembered.longterm(),
+        session: &remembered.session(),
+        ..notes
+    }
+    .about(occasion.character)
+    .into_iter()
+    .map(|memory| memory.id.clone())
+    .collect();
     let drawn = runner
         .run(CycleStage::Profile, |script| {
             profiles::run(occasion.character, notes, occasion.config.rules, script)
@@ -149,7 +212,14 @@ pub(super) async fn write_profile(
         .await
         .flatten();
     if let Some(profile) = drawn {
-        let profile = Profile { ts: Some(occasion.now), ..profile };
+        let receipt = occasion.path.last().map(|item| item.id);
+        let old = remembered.chat.profiles.get(occasion.character);
+        let profile = if occasion.config.rules.text.is_tolerant() {
+            profiles::completed(profile, old)
+        } else {
+            profile
+        };
+        let profile = Profile { ts: Some(occasion.now), receipt, notes: about, ..profile };
         remembered.chat.profiles.insert(occasion.character, profile);
         runner.done(CycleStage::Profile, 1);
     }
@@ -161,7 +231,10 @@ pub(super) async fn continuity(
     runner: &mut Runner<'_>,
 ) {
     let settings = occasion.config.settings;
-    if settings.continuity_auto_check && occasion.config.profile.checks_every_reply() {
+    let profile = occasion.config.profile;
+    // Without a repair the next extraction is early enough, and it asks anyway.
+    let waits = asks_with_extraction(occasion) && !settings.continuity_auto_repair;
+    if settings.continuity_auto_check && profile.checks_every_reply() && !waits {
         check(occasion, remembered, runner, settings.continuity_auto_repair).await;
     }
 }
@@ -176,8 +249,15 @@ pub(super) async fn check(
 ) {
     let last = occasion.path.last().map(|item| &item.message);
     let Some(reply) = last.filter(|message| message.role == Role::Assistant) else { return };
-    let card = [occasion.card].into_iter().filter(|card| !card.trim().is_empty());
+    let card = description(occasion.card, CARD);
+    let card = [card.as_str()].into_iter().filter(|card| !card.is_empty());
     let memories = remembered.longterm().into_iter().chain(remembered.session());
+    let question = occasion.path.iter().rev().skip(1).find(|item| item.message.role == Role::User);
+    let checked = continuity::CheckedReply {
+        speaker: occasion.character,
+        question: question.map_or("", |item| item.message.text.as_str()),
+        text: &reply.text,
+    };
     let facts: Vec<&str> = card
         .chain(remembered.chat.summary.as_deref())
         .chain(memories.map(|memory| memory.content.as_str()))
@@ -187,30 +267,65 @@ pub(super) async fn check(
     }
     let outcome = runner
         .run(CycleStage::Continuity, |script| {
-            continuity::run(&facts, &reply.text, repair, occasion.config.rules, script)
+            continuity::run(&facts, checked, repair, occasion.config.rules, script)
         })
         .await;
     if let Some(outcome) = outcome {
         runner.done(CycleStage::Continuity, outcome.contradictions.len());
         remembered.chat.pending_repair = outcome.repair;
         if occasion.config.rules.keep_contradictions {
-            note_contradictions(occasion, remembered, &outcome.contradictions);
+            let reply = occasion.path.last().map(|item| item.id);
+            note_contradictions(occasion, remembered, &outcome.contradictions, |_| reply);
         }
         runner.report.contradictions = outcome.contradictions;
     }
 }
 
-/// Stores what a reply contradicts, with the messages of both sides.
-fn note_contradictions(occasion: Occasion<'_>, remembered: &mut WorkingMemory, found: &[String]) {
+/// Stores what replies of an extraction contradict.
+pub(super) fn keep_contradictions(
+    occasion: Occasion<'_>,
+    due: &Extraction,
+    remembered: &mut WorkingMemory,
+    found: Vec<String>,
+    runner: &mut Runner<'_>,
+) {
+    if found.is_empty() || !occasion.config.rules.keep_contradictions {
+        return;
+    }
+    let source = occasion.source(due.session.clone());
+    let is_reply = |id: &MessageId| {
+        let item = occasion.path.iter().find(|item| item.id == *id);
+        item.is_some_and(|item| item.message.role == Role::Assistant)
+    };
+    let reply = |text: &str| source.support(text).into_iter().rev().find(is_reply);
+    note_contradictions(occasion, remembered, &found, reply);
+    runner.done(CycleStage::Continuity, found.len());
+    runner.report.contradictions = found;
+}
+
+/// The most characters of a card that a reply is compared with.
+const CARD: usize = 3000;
+
+/// Stores what replies contradict, with the messages of both sides.
+fn note_contradictions(
+    occasion: Occasion<'_>,
+    remembered: &mut WorkingMemory,
+    found: &[String],
+    reply: impl Fn(&str) -> Option<MessageId>,
+) {
     const KEPT: usize = 50;
     /// From this share of words on, a contradiction is about a memory.
     const MEANT: f64 = 0.2;
-    let reply = occasion.path.last().map(|item| item.id);
+    /// From this share of words on, a contradiction was noted before.
+    const SAME: f64 = 0.8;
     let memories: Vec<&Memory> =
         remembered.longterm().into_iter().chain(remembered.session()).collect();
     let mut ids = Ids::new(format!("{}-x", occasion.seed));
+    let known = &remembered.chat.contradictions;
+    let is_new = |text: &&String| !known.iter().any(|one| jaccard(&one.text, text) >= SAME);
     let noted: Vec<Contradiction> = found
         .iter()
+        .filter(is_new)
         .map(|text| {
             let likeness = |memory: &Memory| jaccard(text, &memory.content);
             let nearest = memories
@@ -224,7 +339,7 @@ fn note_contradictions(occasion: Occasion<'_>, remembered: &mut WorkingMemory, f
                 id: ids.next(),
                 text: text.clone(),
                 memory: nearest.map(|memory| memory.id.clone()),
-                receipts: reply.into_iter().chain(receipts).collect(),
+                receipts: reply(text).into_iter().chain(receipts).collect(),
                 ts: Some(occasion.now),
             }
         })

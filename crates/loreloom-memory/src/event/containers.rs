@@ -24,6 +24,7 @@ pub fn chat_records(memory: &ChatMemory) -> Records {
     let mut records = Records::default();
     list(&mut records, RecordKind::SessionMemory, &memory.session_memories, |one| one.id.0.clone());
     list(&mut records, RecordKind::SessionEntity, &memory.session_entities, |one| one.id.0.clone());
+    list(&mut records, RecordKind::Scene, &memory.older_scenes, scene_id);
     list(&mut records, RecordKind::Scene, &memory.scene_history, scene_id);
     list(&mut records, RecordKind::Arc, &memory.story_arcs, |one| one.content.clone());
     list(&mut records, RecordKind::ArcSummary, &memory.arc_summaries, |one| one.arc.clone());
@@ -99,7 +100,13 @@ pub(crate) fn unplaced(records: &Records) -> ChatMemory {
         match key.kind {
             RecordKind::SessionMemory => memory.session_memories.extend(read(fields)),
             RecordKind::SessionEntity => memory.session_entities.extend(read(fields)),
-            RecordKind::Scene => memory.scene_history.extend(read(fields)),
+            RecordKind::Scene => {
+                let scene: Option<Scene> = read(fields);
+                let is_older = scene.as_ref().is_some_and(Scene::has_no_summary);
+                let list =
+                    if is_older { &mut memory.older_scenes } else { &mut memory.scene_history };
+                list.extend(scene);
+            }
             RecordKind::Arc => memory.story_arcs.extend(read(fields)),
             RecordKind::ArcSummary => memory.arc_summaries.extend(read(fields)),
             RecordKind::Contradiction => memory.contradictions.extend(read(fields)),
@@ -121,6 +128,7 @@ pub(crate) fn unplaced(records: &Records) -> ChatMemory {
         session_memories: memory.session_memories,
         session_entities: memory.session_entities,
         scene_history: memory.scene_history,
+        older_scenes: memory.older_scenes,
         story_arcs: memory.story_arcs,
         arc_summaries: memory.arc_summaries,
         contradictions: memory.contradictions,

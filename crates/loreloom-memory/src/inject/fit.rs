@@ -2,7 +2,7 @@
 
 use loreloom_core::{tokens::TokenCounter, units::Tokens};
 
-use crate::text::{CutPoint, cut_to_share};
+use crate::text::{CutPoint, TextRules, cut_to_share};
 
 /// A text with its label, and the tokens it would use without a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,17 +23,35 @@ impl SlotBlock {
         if body.is_empty() {
             return None;
         }
-        let head = |text: &str| {
-            if label.is_empty() { text.to_owned() } else { format!("{label}\n{text}") }
-        };
-        let text = head(body);
-        Some(Self { tokens: counter.count(&text), wanted: counter.count(&head(full)), text })
+        let text = headed(label, body);
+        let wanted = counter.count(&headed(label, full));
+        Some(Self { tokens: counter.count(&text), wanted, text })
     }
 
     /// A body without a label.
     pub(super) fn plain(body: &str, full: &str, counter: &dyn TokenCounter) -> Option<Self> {
         Self::labelled("", body, full, counter)
     }
+}
+
+/// A text with a label on a line of its own before it.
+pub(super) fn headed(label: &str, text: &str) -> String {
+    if label.is_empty() { text.to_owned() } else { format!("{label}\n{text}") }
+}
+
+/// What a budget leaves for the text below a label. With literal rules labels are free.
+pub(super) fn below(
+    label: &str,
+    budget: Tokens,
+    rules: TextRules,
+    counter: &dyn TokenCounter,
+) -> Tokens {
+    if !rules.is_tolerant() || label.is_empty() {
+        return budget;
+    }
+    // One more: a tokenizer may count label and text together differently.
+    let cost = counter.count(&headed(label, "")).saturating_add(Tokens(1));
+    budget.checked_sub(cost).unwrap_or_default()
 }
 
 /// Which end of a list is cut first.

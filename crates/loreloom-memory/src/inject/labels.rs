@@ -60,13 +60,19 @@ pub struct Labels {
     pub recall: String,
     /// Before a repair note.
     pub repair: String,
+    /// Above memories that the turn brings to mind.
+    pub triggered: String,
+    /// In place of what it does not know but the messages in the prompt show; `{name}` is its name.
+    pub unaware_of_shown: String,
+    /// Before the story's own time.
+    pub story_time: String,
 }
 
 impl Default for Labels {
     fn default() -> Self {
         let table = [
             "The story up to now:",
-            "Known from earlier conversations:",
+            "Remembered from the story:",
             "From this conversation:",
             "Scenes before this one:",
             "Scene",
@@ -79,19 +85,22 @@ impl Default for Labels {
             "What just changed:",
             "Must stay true:",
             "What came to light:",
-            "What {name} knows:",
+            "What {name} knows and believes:",
             "Knows:",
             "Suspects, without proof:",
             "Does not know:",
-            "Wrongly believes:",
+            "Believes:",
             "Hides:",
             "from",
             "State of mind:",
             "The world:",
-            "Stands to others:",
+            "Relations to others:",
             "… [cut]",
             "Passages from earlier in the story:",
             "Correction:",
+            "To the point now:",
+            "part of what the messages show; {name} acts without it",
+            "It is now:",
         ];
         Self::from_table(table)
     }
@@ -99,7 +108,7 @@ impl Default for Labels {
 
 impl Labels {
     /// Labels in the order of the fields.
-    pub fn from_table(table: [&str; 27]) -> Self {
+    pub fn from_table(table: [&str; 30]) -> Self {
         let mut words = table.into_iter().map(str::to_owned);
         let mut next = || words.next().unwrap_or_default();
         Self {
@@ -130,6 +139,9 @@ impl Labels {
             truncated: next(),
             recall: next(),
             repair: next(),
+            triggered: next(),
+            unaware_of_shown: next(),
+            story_time: next(),
         }
     }
 }

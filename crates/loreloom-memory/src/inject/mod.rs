@@ -9,16 +9,18 @@ mod labels;
 mod macros;
 mod memories;
 mod people;
+mod repeats;
 mod slot;
 mod story;
 
-pub(crate) use self::changes::budget_of;
+pub(crate) use self::{changes::budget_of, repeats::without_repeats};
 pub use self::{
     changes::{SlotChanges, SlotState},
     labels::Labels,
     macros::{CardTexts, is_active as macro_is_active, slot_of},
     memories::scene_state,
     people::Knowledge,
+    repeats::ShownSentences,
     slot::{MemorySlot, SlotPlacement, SlotPosition, SlotText},
 };
 use self::{fit::SlotBlock, memories::SlotContext};
@@ -27,6 +29,7 @@ use crate::{
     rules::{Rules, UnifiedScope},
     score::TurnContext,
     settings::Settings,
+    story_clock::StoryClock,
     text::long_words,
 };
 use loreloom_core::{
@@ -63,6 +66,8 @@ pub struct SlotsInput<'slots> {
     pub turn: Option<&'slots TurnContext<'slots>>,
     /// Passages recalled for this turn, best first.
     pub recalled: &'slots [String],
+    /// The story's own time, if it is shown.
+    pub clock: Option<&'slots StoryClock>,
 }
 
 /// The filled slots.
@@ -91,6 +96,7 @@ pub fn slots(input: &SlotsInput<'_>) -> Slots {
         responding: input.responding,
         rules: input.rules.text,
         turn: input.turn,
+        clock: input.clock,
     };
     let recent = recent_texts(input.path, TRIGGERING).join("\n").to_lowercase();
     let recent = long_words(&recent, input.rules.text);
@@ -153,21 +159,18 @@ fn block(
             input,
         ),
         MemorySlot::Canon => {
-            story::canon(&input.character.canon.as_ref()?.text, budgets.canon, labels, counter)
+            story::canon(&input.character.canon.as_ref()?.text, budgets.canon, view)
         }
         MemorySlot::Profiles => {
             story::profile(chat.profiles.get(input.owner)?, budgets.profiles, view)
         }
         MemorySlot::Summary => summary(input),
-        MemorySlot::Scenes => story::scenes(&chat.scene_history, budgets.scenes, labels, counter),
-        MemorySlot::Arcs => story::arcs(&chat.story_arcs, budgets.arcs, labels, counter),
-        MemorySlot::Epistemic => Knowledge {
-            insights: &input.character.epistemic_knowledge,
-            responding: input.responding,
-            tells_unaware: input.settings.epistemic_inject_unaware,
-            labels,
+        MemorySlot::Scenes => story::scenes(&chat.scene_history, budgets.scenes, view),
+        MemorySlot::Arcs => story::arcs(&chat.story_arcs, budgets.arcs, view),
+        MemorySlot::Epistemic => {
+            let budget = chat.epistemic_budget_override.map_or(budgets.epistemic, Tokens);
+            people::knowledge(input, budget)
         }
-        .within(chat.epistemic_budget_override.map_or(budgets.epistemic, Tokens), counter),
         MemorySlot::Ledger => people::ledger(&chat.ledger, input, budgets.ledger, counter),
         MemorySlot::Recall => recalled(input),
         MemorySlot::Repair => {
@@ -190,7 +193,9 @@ fn summary(input: &SlotsInput<'_>) -> Option<SlotBlock> {
 }
 
 fn recalled(input: &SlotsInput<'_>) -> Option<SlotBlock> {
-    let (budget, last) = (input.settings.budgets.recall, fit::GivesWay::Last);
+    let (label, last) = (&input.labels.recall, fit::GivesWay::Last);
+    let budget = input.settings.budgets.recall;
+    let budget = fit::below(label, budget, input.rules.text, input.counter);
     let body = fit::fit_lines(input.recalled, budget, last, input.counter, fit::dashes);
     let full = fit::dashes(input.recalled);
     SlotBlock::labelled(&input.labels.recall, &body, &full, input.counter)

@@ -4,11 +4,15 @@ use loreloom_core::{ids::MessageId, tokens::TokenCounter, units::Tokens};
 
 use super::{
     Labels, SlotsInput,
-    fit::{GivesWay, SlotBlock, fit_lines},
+    fit::{GivesWay, SlotBlock, below, fit_lines},
 };
 use crate::{
-    record::{Insight, InsightKind, Ledger, Pair, Relationships, StateCard, StateKind},
-    text::contains_word,
+    presence::narrated,
+    record::{
+        Descriptor, Insight, InsightKind, Ledger, Magnitude, Pair, Relationships, StateCard,
+        StateKind,
+    },
+    text::{TextRules, contains_word},
     tiers::relationships::describe,
 };
 
@@ -34,17 +38,82 @@ pub(super) fn relationships(
             Pair::of_key(key)
                 .is_some_and(|pair| is_present(pair.subject) || is_present(pair.target))
         })
-        .map(|(key, relationship)| format!("{key}: {}", describe(&relationship.descriptors)))
+        .map(|(key, relationship)| match input.rules.text {
+            TextRules::Tolerant => format!("{key}: {}", in_words(&relationship.descriptors)),
+            TextRules::Literal => format!("{key}: {}", describe(&relationship.descriptors)),
+        })
         .collect();
-    let mut left = Some(input.settings.budgets.relationships);
+    let budget = input.settings.budgets.relationships;
+    let label = &input.labels.relationships;
+    let mut left = Some(below(label, budget, input.rules.text, counter));
     let fits = |line: &&String| {
         let cost = counter.count(&format!("{line}\n"));
         left = left.and_then(|left| left.checked_sub(cost));
         left.is_some()
     };
     let kept: Vec<&str> = lines.iter().take_while(fits).map(String::as_str).collect();
-    let label = &input.labels.relationships;
     SlotBlock::labelled(label, &kept.join("\n"), &lines.join("\n"), counter)
+}
+
+/// The insights with one line in place of all that the character does not know: the line would
+/// tell it.
+fn without_unaware(input: &SlotsInput<'_>) -> Vec<Insight> {
+    let mut insights = input.character.epistemic_knowledge.clone();
+    let responding = input.responding.to_lowercase();
+    let mut is_first = true;
+    insights.retain_mut(|insight| {
+        let is_own = insight.subject.to_lowercase() == responding;
+        if insight.kind != InsightKind::Unaware || !is_own || !insight.holds() {
+            return true;
+        }
+        let words = &input.labels.unaware_of_shown;
+        insight.content = words.replace("{name}", input.responding);
+        std::mem::take(&mut is_first)
+    });
+    insights
+}
+
+/// Feelings as words: `very fond, slightly wary`.
+fn in_words(descriptors: &[Descriptor]) -> String {
+    let word = |feeling: &Descriptor| match feeling.magnitude {
+        Magnitude::Low => format!("slightly {}", feeling.word),
+        Magnitude::Medium => feeling.word.clone(),
+        Magnitude::High => format!("very {}", feeling.word),
+    };
+    descriptors.iter().map(word).collect::<Vec<_>>().join(", ")
+}
+
+/// What the character that replies knows. A narrator gets what each of its characters knows.
+pub(super) fn knowledge(input: &SlotsInput<'_>, budget: Tokens) -> Option<SlotBlock> {
+    let of = |responding| Knowledge {
+        insights: &input.character.epistemic_knowledge,
+        responding,
+        tells_unaware: input.settings.epistemic_inject_unaware,
+        labels: input.labels,
+    };
+    let mut played = match input.rules.text {
+        TextRules::Tolerant => narrated(input.path, input.responding),
+        TextRules::Literal => Vec::new(),
+    };
+    if played.is_empty() {
+        let shown = input.rules.keeps_secrets.then(|| without_unaware(input));
+        let insights = shown.as_deref().unwrap_or(&input.character.epistemic_knowledge);
+        return Knowledge { insights, ..of(input.responding) }.within(budget, input.counter);
+    }
+    // Headings of its own can make a card look like a narrator.
+    played.insert(0, input.responding);
+    let full: Vec<String> = played.iter().map(|name| of(name).text()).collect();
+    let full: Vec<&str> = full.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+    let mut text = String::new();
+    for name in played {
+        let used = input.counter.count(&text).saturating_add(Tokens(1));
+        let left = budget.checked_sub(used).unwrap_or_default();
+        if let Some(block) = of(name).within(left, input.counter) {
+            let gap = if text.is_empty() { "" } else { "\n\n" };
+            text = format!("{text}{gap}{}", block.text);
+        }
+    }
+    SlotBlock::plain(&text, &full.join("\n\n"), input.counter)
 }
 
 /// What one character knows, suspects, misses, wrongly believes and hides, and nothing that only
@@ -148,11 +217,20 @@ pub(super) fn ledger(
         ledger.iter().filter_map(move |(key, card)| {
             let (name, stored) = key.rsplit_once('|')?;
             let believed = |field: &str| card.believed(field, age, lasts);
-            (stored == kind.as_str()).then(|| card_line(name, kind, card, believed)).flatten()
+            let line = match input.rules.text {
+                TextRules::Tolerant => labelled_card(name, kind, card, believed),
+                TextRules::Literal => card_line(name, kind, card, believed),
+            };
+            line.filter(|_| stored == kind.as_str())
         })
     };
     let lines: Vec<String> = StateKind::ALL.into_iter().flat_map(of_kind).collect();
     let render = |lines: &[String]| lines.join("\n");
+    if input.rules.text.is_tolerant() {
+        let fits = |count: &usize| counter.count(&render(&lines[..*count])) <= budget;
+        let kept = (1..=lines.len()).rev().find(fits).unwrap_or(0);
+        return SlotBlock::plain(&render(&lines[..kept]), &render(&lines), counter);
+    }
     let mut body = fit_lines(&lines, budget, GivesWay::Last, counter, render);
     // A single card is not cut in the middle of a value.
     if let [first, ..] = lines.as_slice()
@@ -161,6 +239,22 @@ pub(super) fn ledger(
         body.clone_from(first);
     }
     SlotBlock::plain(&body, &render(&lines), counter)
+}
+
+/// A card with the name of each field: `Mara: location quay; injuries a cut`.
+fn labelled_card<'card>(
+    name: &str,
+    kind: StateKind,
+    card: &StateCard,
+    believed: impl Fn(&str) -> Option<&'card str>,
+) -> Option<String> {
+    let value = |field: &&str| {
+        let value = believed(field)?.trim();
+        (!value.is_empty()).then(|| format!("{} {value}", field.replace('_', " ")))
+    };
+    let values: Vec<String> = kind.fields().iter().filter_map(value).collect();
+    let name = card.name.as_deref().unwrap_or(name);
+    (!values.is_empty()).then(|| format!("{name}: {}", values.join("; ")))
 }
 
 fn card_line<'card>(
@@ -210,7 +304,7 @@ mod tests {
             tells_unaware: true,
             labels: &labels,
         };
-        assert_eq!(of("Lis").text(), "What Lis knows:\nWrongly believes:\n- nobody saw her");
+        assert_eq!(of("Lis").text(), "What Lis knows and believes:\nBelieves:\n- nobody saw her");
         assert_eq!(of("Odo").text(), "");
     }
 

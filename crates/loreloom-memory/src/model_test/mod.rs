@@ -1,6 +1,6 @@
 //! Tests whether a model can do memory's work.
 //!
-//! Three fixed scenes and five tiers: the prompts of a real pass, on texts with known answers.
+//! Three fixed scenes, five tiers and all of them together: the prompts of a real pass, on texts with known answers.
 //! Nothing is stored.
 
 mod scenes;
@@ -12,12 +12,14 @@ use loreloom_core::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    model_profile::ModelProfile,
     pass::ModelQuestion,
-    record::StateKind,
+    record::{Relationships, StateKind},
     rules::Rules,
-    tiers::{PassSource, arcs, epistemic, ledger, longterm, session},
+    settings::Settings,
+    tiers::{Config, PassSource, arcs, epistemic, ledger, longterm, session, together},
 };
-use loreloom_ports::{ChatModel, ModelError};
+use loreloom_ports::{ChatModel, ChatRequest, ModelError};
 
 /// A tier that is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -34,6 +36,8 @@ pub enum ModelTrial {
     Ledger,
     /// Who knows what in a healer's house.
     Epistemic,
+    /// Everything about the investigation in one JSON object, as strong models are asked.
+    Together,
 }
 
 /// The result of a trial.
@@ -66,7 +70,16 @@ pub struct TrialRun {
 pub async fn run(model: &dyn ChatModel) -> Result<Vec<TrialRun>, ModelError> {
     let mut all = Vec::new();
     for trial in ModelTrial::ALL {
-        let reply = model.complete(&trial.question().request(None)).await?.text;
+        let request = trial.request();
+        let reply = match model.complete(&request).await {
+            // A server that knows no schemas fails this trial, not the others.
+            Err(ModelError::Refused { status: 400 | 422, body, .. })
+                if request.schema.is_some() =>
+            {
+                body
+            }
+            reply => reply?.text,
+        };
         let finding = trial.judge(&reply);
         all.push(TrialRun { trial, reply, finding });
     }
@@ -75,13 +88,15 @@ pub async fn run(model: &dyn ChatModel) -> Result<Vec<TrialRun>, ModelError> {
 
 impl ModelTrial {
     /// All trials, in the order they are run.
-    pub const ALL: [Self; 5] =
-        [Self::LongTerm, Self::Session, Self::Arcs, Self::Ledger, Self::Epistemic];
+    pub const ALL: [Self; 6] =
+        [Self::LongTerm, Self::Session, Self::Arcs, Self::Ledger, Self::Epistemic, Self::Together];
 
     /// The prompt of this trial.
     pub fn question(self) -> ModelQuestion {
         let lines = match self {
-            Self::LongTerm | Self::Session | Self::Arcs => &scenes::INVESTIGATION[..],
+            Self::LongTerm | Self::Session | Self::Arcs | Self::Together => {
+                &scenes::INVESTIGATION[..]
+            }
             Self::Ledger => &scenes::THEFT,
             Self::Epistemic => &scenes::HEALER,
         };
@@ -92,15 +107,25 @@ impl ModelTrial {
             window: 0..items.len(),
             heard: None,
             chat_id: "trial",
+            character: scenes::INSPECTOR,
+            lore: &[],
             now: 0,
         };
         match self {
             Self::LongTerm => longterm::prompt_for(&source, scenes::INSPECTOR, &[]),
             Self::Session => session::prompt_for(&source, &[], &[]),
-            Self::Arcs => arcs::prompt_for(&source, &[]),
+            Self::Arcs => arcs::prompt_for(&source, &[], &[]),
             Self::Ledger => ledger::prompt_for(&source, &scenes::THEFT_ENTITIES),
             Self::Epistemic => epistemic::prompt_for(&source, &[]),
+            Self::Together => together_question(source),
         }
+    }
+
+    /// The question as a request, with the JSON schema of the reply if there is one.
+    pub fn request(self) -> ChatRequest {
+        let question = self.question();
+        let schema = (self == Self::Together).then(|| together::schema(&question)).flatten();
+        question.request(schema)
     }
 
     /// Judges a reply.
@@ -112,6 +137,7 @@ impl ModelTrial {
             Self::Arcs => (3, "three or four open questions, no details of the scene"),
             Self::Ledger => (3, "cards for the three who appear, none for the two who do not"),
             Self::Epistemic => (4, "the secret is known to two, hidden by one, missed by one"),
+            Self::Together => (8, "one JSON object with eight or more lines in its lists"),
         };
         let absent = |name: &str| !lines.iter().any(|line| line.starts_with(name));
         let passed = lines.len() >= least
@@ -142,8 +168,41 @@ impl ModelTrial {
                     format!("{} {}: {}", insight.subject, insight.kind.as_str(), insight.content)
                 })
                 .collect(),
+            Self::Together => {
+                let replies = together::parse(reply, &[scenes::INSPECTOR]);
+                let longterm = replies.members.into_iter().filter_map(|(long, _)| long);
+                let longterm: Vec<String> = longterm.collect();
+                let notes = |text: &String| longterm::parse(text, rules);
+                let session = replies.session.unwrap_or_default();
+                let found = longterm.iter().flat_map(notes).chain(session::parse(&session, rules));
+                let arcs = arcs::parse(&replies.arcs.unwrap_or_default(), &[], rules).add;
+                found.map(|found| found.content).chain(arcs).collect()
+            }
         }
     }
+}
+
+/// The question for all tiers, with the default settings.
+fn together_question(source: PassSource<'_>) -> ModelQuestion {
+    let (settings, rules) = (Settings::default(), Rules::default());
+    let feelings = Relationships::default();
+    let input = together::TogetherInput {
+        config: Config { settings: &settings, rules: &rules, profile: ModelProfile::B },
+        source,
+        members: vec![together::TogetherMember {
+            name: scenes::INSPECTOR,
+            card: "",
+            longterm: Vec::new(),
+            feelings: &feelings,
+        }],
+        session: Vec::new(),
+        arcs: Vec::new(),
+        ended: Vec::new(),
+        entities: Vec::new(),
+        insights: Vec::new(),
+        checks: true,
+    };
+    together::prompt_for(&input)
 }
 
 fn message(&(name, text): &(&str, &str)) -> Message {
@@ -166,6 +225,7 @@ mod tests {
             (ModelTrial::Arcs, "Ferrin"),
             (ModelTrial::Ledger, "Quill"),
             (ModelTrial::Epistemic, "Hedda"),
+            (ModelTrial::Together, "one JSON object"),
         ] {
             assert!(trial.question().prompt.contains(phrase), "{trial:?}");
         }

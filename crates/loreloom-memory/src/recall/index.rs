@@ -1,18 +1,27 @@
-//! An index of the passages of a story.
+//! An index of the messages of a story.
+//!
+//! Each message is indexed in pieces ([`super::pieces`]), and found as its best piece.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use loreloom_core::bm25::Bm25;
-use rustc_hash::FxHashSet;
 
 use super::{
-    address::speaks_about,
+    asks::{tells_number, tells_place},
+    best::single,
+    language::{Language, LanguageCounts, LanguageSigns},
+    lengths::Lengths,
+    names::{Addresses, NamedSpeakers, addressed},
     packed::{PackedVector, PackedVectors},
+    piece_list::PieceList,
+    pieces::{pieces, words},
     related::Related,
-    tokens::{Token, tokens},
+    speakers::SpeakerList,
+    story_vectors::StoryVectors,
+    tokens::{PackedTokens, Token, terms, terms_in},
+    vocabulary::StoryVocabulary,
 };
 use crate::{number::real, text::sentences};
-use loreloom_ports::Vector;
 
 /// A passage of the story, usually one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +32,8 @@ pub struct Passage<'story> {
     pub text: &'story str,
     /// The part of the story it belongs to. Passages of different parts are no neighbours.
     pub stretch: u32,
+    /// Whether the player says it. "What did I promise?" is about the player.
+    pub by_player: bool,
 }
 
 /// What was computed from a text.
@@ -31,33 +42,80 @@ pub struct Prepared(Arc<PreparedText>);
 
 #[derive(Debug)]
 struct PreparedText {
-    tokens: Vec<Token>,
+    pieces: Vec<PreparedPiece>,
+    /// How many words it has.
+    words: usize,
     /// The share of its sentences that are questions.
     asking: f64,
-    /// Whether it mentions a time.
-    tells_time: bool,
+    /// What it mentions.
+    tells: Tells,
+    /// The names with which it addresses somebody.
+    addressed: Vec<String>,
+    signs: LanguageSigns,
+    /// The language of its terms.
+    language: Language,
+}
+
+#[derive(Debug)]
+struct PreparedPiece {
+    range: Range<usize>,
+    tokens: PackedTokens,
     vector: PackedVector,
+}
+
+/// What a text mentions that a question can ask for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tells {
+    pub(super) time: bool,
+    pub(super) number: bool,
+    pub(super) place: bool,
 }
 
 impl Prepared {
     /// Computes what a passage needs. All passages of an index need the same embedder.
-    pub fn of(text: &str, embed: Option<&dyn Fn(&str) -> Vector>) -> Self {
+    pub fn of(text: &str, embed: Option<&dyn StoryVectors>) -> Self {
+        let signs = LanguageSigns::of(&text.to_lowercase());
+        let language = signs.language(None).unwrap_or_default();
+        let prepared = |range: Range<usize>| {
+            let text = &text[range.clone()];
+            let vector = embed.and_then(|embed| embed.piece(text, language)).unwrap_or_default();
+            let tokens = PackedTokens::of(&terms_in(text, language));
+            PreparedPiece { range, tokens, vector }
+        };
         Self(Arc::new(PreparedText {
-            tokens: tokens(text),
+            pieces: pieces(text).into_iter().map(prepared).collect(),
+            words: words(text),
             asking: asking(text),
-            tells_time: tells_time(text),
-            vector: embed.map(|embed| PackedVector::of(&embed(text))).unwrap_or_default(),
+            tells: Tells {
+                time: tells_time(text),
+                number: tells_number(text),
+                place: tells_place(text),
+            },
+            addressed: addressed(text),
+            signs,
+            language,
         }))
     }
 }
 
-/// What the index stores of a passage.
+/// A piece of a passage that has no vector yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingVector {
+    piece: usize,
+    /// The passage's place in the index.
+    pub at: usize,
+    /// The bytes of the piece in the passage.
+    pub range: Range<usize>,
+}
+
+/// What is needed to remove a passage again.
 #[derive(Clone, Debug)]
-pub(super) struct PassageTerms {
-    /// Its distinct terms.
-    pub(super) terms: Vec<String>,
-    /// How many speakers and terms there were before.
-    known: (usize, usize),
+struct PassageUndo {
+    /// How many speakers, terms and pieces there were before.
+    known: (usize, usize, usize),
+    words: usize,
+    addressed: Vec<String>,
+    language: Option<Language>,
 }
 
 /// The form of a passage. It is small, because every search reads all of them.
@@ -66,8 +124,9 @@ pub(super) struct PassageForm {
     /// The speaker, as index into the list of speakers.
     pub(super) speaker: Option<u32>,
     pub(super) stretch: u32,
-    pub(super) asking: f64,
-    pub(super) tells_time: bool,
+    pub(super) by_player: bool,
+    pub(super) asking: f32,
+    pub(super) tells: Tells,
 }
 
 /// An index over the passages of one story.
@@ -76,16 +135,19 @@ pub(super) struct PassageForm {
 /// speaker is known anyway.
 #[derive(Clone, Debug, Default)]
 pub struct PassageIndex {
+    /// The words of each piece.
     pub(super) words: Bm25,
-    pub(super) entries: Vec<PassageTerms>,
-    pub(super) forms: Vec<PassageForm>,
+    pub(super) pieces: PieceList,
+    /// The vector of each piece.
     pub(super) meanings: PackedVectors,
-    /// All terms, and the vectors of their words.
-    pub(super) terms: Vec<String>,
-    pub(super) term_meanings: PackedVectors,
+    pub(super) forms: Vec<PassageForm>,
+    undo: Vec<PassageUndo>,
+    pub(super) lengths: Lengths,
+    pub(super) vocabulary: StoryVocabulary,
     pub(super) related: Related,
-    known_terms: FxHashSet<String>,
-    pub(super) speakers: Vec<String>,
+    speakers: SpeakerList,
+    addresses: Addresses,
+    languages: LanguageCounts,
     stretches_differ: bool,
 }
 
@@ -102,22 +164,24 @@ const TIMES: &[&str] = &[
 impl PassageIndex {
     /// An empty index with the speakers that are already known.
     pub fn new(speakers: impl IntoIterator<Item = String>) -> Self {
-        Self { speakers: speakers.into_iter().collect(), ..Self::default() }
+        let mut known = SpeakerList::default();
+        speakers.into_iter().for_each(|speaker| known.add(&speaker));
+        Self { speakers: known, ..Self::default() }
     }
 
     /// How many passages there are.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.forms.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.forms.is_empty()
     }
 
     /// Adds the next passage. Without `embed`, passages are found by their words alone. All
     /// passages of an index need the same embedder.
-    pub fn push(&mut self, passage: Passage<'_>, embed: Option<&dyn Fn(&str) -> Vector>) {
+    pub fn push(&mut self, passage: Passage<'_>, embed: Option<&dyn StoryVectors>) {
         self.push_prepared(passage, &Prepared::of(passage.text, embed), embed);
     }
 
@@ -126,59 +190,90 @@ impl PassageIndex {
         &mut self,
         passage: Passage<'_>,
         prepared: &Prepared,
-        embed: Option<&dyn Fn(&str) -> Vector>,
+        embed: Option<&dyn StoryVectors>,
     ) {
-        let known = (self.speakers.len(), self.terms.len());
-        if let Some(speaker) = passage.speaker
-            && !self.speakers.iter().any(|known| known == speaker)
-        {
-            self.speakers.push(speaker.to_owned());
+        let prepared = &*prepared.0;
+        let usual = self.languages.usual();
+        let shown = prepared.signs.language(usual);
+        self.undo.push(PassageUndo {
+            known: (self.speakers.len(), self.vocabulary.len(), self.pieces.len()),
+            words: prepared.words,
+            addressed: prepared.addressed.clone(),
+            language: shown,
+        });
+        if let Some(speaker) = passage.speaker {
+            self.speakers.add(speaker);
         }
-        let found = self.without_speakers(prepared.0.tokens.clone());
-        self.words.push(found.iter().map(|token| token.stem.as_str()));
-        let mut terms: Vec<String> = Vec::new();
-        for token in found {
-            if terms.contains(&token.stem) {
-                continue;
+        let language = shown.or(usual).unwrap_or_default();
+        for piece in &prepared.pieces {
+            let words = embed.filter(|embed| embed.knows_words(language));
+            if language == prepared.language {
+                self.push_piece(&piece.range, piece.tokens.unpack(), words);
+                self.meanings.push(&piece.vector);
+            } else {
+                let text = &passage.text[piece.range.clone()];
+                self.push_piece(&piece.range, terms_in(text, language), words);
+                let vector = embed.and_then(|embed| embed.piece(text, language));
+                self.meanings.push(&vector.unwrap_or_default());
             }
-            if let Some(embed) = embed
-                && self.known_terms.insert(token.stem.clone())
-            {
-                self.terms.push(token.stem.clone());
-                self.term_meanings.push(&PackedVector::of(&embed(&token.word)));
-            }
-            terms.push(token.stem);
         }
-        let speaker = passage.speaker.and_then(|name| self.speaker_place(name));
+        let speaker = passage.speaker.and_then(|name| self.speakers.place(name));
+        if let Some(speaker) = speaker {
+            self.addresses.add(speaker, &prepared.addressed);
+        }
+        self.lengths.add(prepared.words);
+        self.languages.add(shown);
         self.stretches_differ |=
             self.forms.last().is_some_and(|last| last.stretch != passage.stretch);
         self.forms.push(PassageForm {
             speaker,
             stretch: passage.stretch,
-            asking: prepared.0.asking,
-            tells_time: prepared.0.tells_time,
+            by_player: passage.by_player,
+            asking: single(prepared.asking),
+            tells: prepared.tells,
         });
-        self.meanings.push(&prepared.0.vector);
-        self.entries.push(PassageTerms { terms, known });
+    }
+
+    fn push_piece(
+        &mut self,
+        range: &Range<usize>,
+        tokens: Vec<Token>,
+        words: Option<&dyn StoryVectors>,
+    ) {
+        let found = self.without_speakers(tokens);
+        self.words.push(found.iter().map(|token| token.stem.as_str()));
+        let mut terms: Vec<u32> = Vec::with_capacity(found.len());
+        for token in &found {
+            let term = self.vocabulary.add(token, words);
+            if !terms.contains(&term) {
+                terms.push(term);
+            }
+        }
+        self.pieces.push(self.forms.len(), range, &terms);
     }
 
     /// Removes the newest passages until `left` remain. The index is then as if they had never been
     /// added.
     pub fn truncate(&mut self, left: usize) {
-        let Some(first) = self.entries.get(left) else { return };
-        let (speakers, terms) = first.known;
-        while self.entries.len() > left {
-            let Some(entry) = self.entries.pop() else { break };
-            self.words.pop(entry.terms.iter().map(String::as_str));
+        let Some(first) = self.undo.get(left) else { return };
+        let (speakers, terms, pieces) = first.known;
+        while self.undo.len() > left {
+            let (Some(undo), Some(form)) = (self.undo.pop(), self.forms.pop()) else { break };
+            self.lengths.remove(undo.words);
+            if let Some(speaker) = form.speaker {
+                self.addresses.remove(speaker, &undo.addressed);
+            }
+            self.languages.remove(undo.language);
         }
-        self.forms.truncate(left);
-        self.meanings.truncate(left);
+        for piece in (pieces..self.pieces.len()).rev() {
+            let vocabulary = &self.vocabulary;
+            self.words.pop(self.pieces.terms(piece).iter().map(|term| vocabulary.term(*term)));
+        }
+        self.pieces.truncate(pieces);
+        self.meanings.truncate(pieces);
         self.speakers.truncate(speakers);
-        self.term_meanings.truncate(terms);
         self.related.truncate(terms);
-        for term in self.terms.drain(terms..) {
-            self.known_terms.remove(&term);
-        }
+        self.vocabulary.truncate(terms);
     }
 
     /// How distinctive a term is: the rarer, the more.
@@ -191,32 +286,59 @@ impl PassageIndex {
         self.stretches_differ
     }
 
-    /// The index of a name in the list of speakers.
-    pub(super) fn speaker_place(&self, name: &str) -> Option<u32> {
-        let place = self.speakers.iter().position(|known| known == name)?;
-        u32::try_from(place).ok()
+    /// Whether both places exist and are in the same part of the story.
+    pub(super) fn are_near(&self, one: usize, other: usize) -> bool {
+        let stretch = |at: usize| self.forms.get(at).map(|form| form.stretch);
+        other < self.forms.len() && (!self.stretches_differ || stretch(one) == stretch(other))
+    }
+
+    /// The language in which a text of unclear language is read.
+    pub(super) fn usual_language(&self) -> Option<Language> {
+        self.languages.usual()
+    }
+
+    /// The language that a text is in.
+    pub(super) fn language_of(&self, text: &str) -> Language {
+        let usual = self.usual_language();
+        let shown = LanguageSigns::of(&text.to_lowercase()).language(usual);
+        shown.or(usual).unwrap_or_default()
+    }
+
+    /// The pieces without a vector, newest first.
+    pub fn missing_vectors(&self) -> impl Iterator<Item = MissingVector> {
+        let missing = (0..self.pieces.len()).rev().filter(|piece| self.meanings.is_missing(*piece));
+        missing.map(|piece| MissingVector {
+            piece,
+            at: self.pieces.passage(piece),
+            range: self.pieces.range(piece),
+        })
+    }
+
+    /// Adds the vector of a piece that had none.
+    pub fn fill_vector(&mut self, missing: &MissingVector, vector: &PackedVector) {
+        self.meanings.fill(missing.piece, vector);
+    }
+
+    /// The pieces of a passage.
+    pub(super) fn pieces_of(&self, at: usize) -> Range<usize> {
+        let start = |at: usize| self.undo.get(at).map_or(self.pieces.len(), |undo| undo.known.2);
+        start(at)..start(at + 1)
     }
 
     /// The speakers that a text names.
-    pub(super) fn named(&self, text: &str) -> Vec<&str> {
-        let names = self.speakers.iter().map(String::as_str);
-        names.filter(|name| crate::text::contains_word(text, name)).collect()
-    }
-
-    /// The indexes of the named speakers that a text is about.
-    pub(super) fn spoken_about(&self, text: &str, named: &[&str]) -> Vec<u32> {
-        let about = named.iter().filter(|name| speaks_about(text, name));
-        about.filter_map(|name| self.speaker_place(name)).collect()
+    pub(super) fn named(&self, text: &str) -> NamedSpeakers {
+        // The text itself may be the newest passage.
+        let is_known = |word: &str| {
+            let found = terms(word, self.usual_language());
+            found.iter().any(|token| self.words.texts_with(&token.stem) > 1)
+        };
+        NamedSpeakers::find(text, self.speakers.names(), &self.addresses, is_known)
     }
 
     /// Tokens that are not part of a speaker's name.
-    pub(super) fn without_speakers(&self, found: Vec<Token>) -> Vec<Token> {
-        let is_name = |word: &str| {
-            self.speakers
-                .iter()
-                .any(|name| name.split_whitespace().any(|part| part.to_lowercase() == word))
-        };
-        found.into_iter().filter(|token| !is_name(&token.word)).collect()
+    pub(super) fn without_speakers(&self, mut found: Vec<Token>) -> Vec<Token> {
+        found.retain(|token| !self.speakers.has_word(&token.word));
+        found
     }
 }
 

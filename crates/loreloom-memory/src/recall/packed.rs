@@ -5,9 +5,12 @@
 
 use loreloom_ports::Vector;
 
+use super::best::single;
+use crate::number::real;
+
 /// A vector in bytes.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PackedVector {
+pub struct PackedVector {
     scale: f32,
     numbers: Vec<i8>,
 }
@@ -15,7 +18,7 @@ pub(super) struct PackedVector {
 impl PackedVector {
     /// A vector of length one, packed.
     #[expect(clippy::cast_possible_truncation, reason = "the largest number becomes 127")]
-    pub(super) fn of(vector: &Vector) -> Self {
+    pub fn of(vector: &Vector) -> Self {
         let largest = vector.iter().fold(0_f32, |most, number| most.max(number.abs()));
         let scale = largest / f32::from(i8::MAX);
         let packed = |number: &f32| if scale > 0.0 { (number / scale).round() as i8 } else { 0 };
@@ -65,39 +68,51 @@ impl PackedVectors {
         }
     }
 
+    /// Replaces the vector at an index that has none.
+    pub(super) fn fill(&mut self, at: usize, packed: &PackedVector) {
+        if self.width == 0 {
+            self.width = packed.numbers.len();
+            self.numbers.resize(self.scales.len() * self.width, 0);
+        }
+        if packed.numbers.len() != self.width || !self.is_missing(at) {
+            return;
+        }
+        self.scales[at] = packed.scale;
+        self.tails[at] = packed.tail();
+        let start = at * self.width;
+        self.numbers[start..start + self.width].copy_from_slice(&packed.numbers);
+    }
+
+    /// Gives those without a vector the mean of the others, so that nothing speaks for or against
+    /// them.
+    pub(super) fn level(&self, likeness: &mut [f32]) {
+        let has = |scale: &f32| *scale > 0.0;
+        let count = self.scales.iter().filter(|scale| has(scale)).count();
+        if count == 0 || count == self.len() {
+            return;
+        }
+        let own = likeness.iter().zip(&self.scales).filter(|(_, scale)| has(scale));
+        let mean = own.map(|(likeness, _)| f64::from(*likeness)).sum::<f64>() / real(count);
+        for (likeness, _) in likeness.iter_mut().zip(&self.scales).filter(|(_, scale)| !has(scale))
+        {
+            *likeness = single(mean);
+        }
+    }
+
+    /// Whether the vector at an index is similar to nothing.
+    pub(super) fn is_missing(&self, at: usize) -> bool {
+        self.scales.get(at).is_some_and(|scale| *scale <= 0.0)
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.scales.len()
-    }
-
-    /// Whether no vector of any length was added.
-    pub(super) fn is_empty(&self) -> bool {
-        self.width == 0
     }
 
     pub(super) fn truncate(&mut self, left: usize) {
         self.scales.truncate(left);
         self.tails.truncate(left);
         self.numbers.truncate(left * self.width);
-    }
-
-    /// The weighted mean direction of these vectors.
-    pub(super) fn between(&self, places: impl Iterator<Item = (usize, f32)>) -> PackedVector {
-        let mut sum: Vector = vec![0.0; self.width];
-        for (at, weight) in places {
-            let scale = self.scales[at] * weight;
-            let own = &self.numbers[at * self.width..(at + 1) * self.width];
-            for (sum, number) in sum.iter_mut().zip(own) {
-                *sum += scale * f32::from(*number);
-            }
-        }
-        let length = sum.iter().map(|number| number * number).sum::<f32>().sqrt();
-        if length > 0.0 {
-            for number in &mut sum {
-                *number /= length;
-            }
-        }
-        PackedVector::of(&sum)
     }
 
     /// The vectors from an index on whose cosine with `wanted` is at least `least`, with the
@@ -125,15 +140,15 @@ impl PackedVectors {
     }
 
     /// The cosine of each with `wanted`, in order.
-    pub(super) fn likeness(&self, wanted: &PackedVector) -> impl Iterator<Item = f64> {
-        let fits = wanted.numbers.len() == self.width && self.width > 0;
-        self.scales.iter().enumerate().map(move |(at, scale)| {
-            if !fits {
-                return 0.0;
-            }
-            let own = &self.numbers[at * self.width..(at + 1) * self.width];
-            f64::from(dot(own, &wanted.numbers)) * f64::from(*scale) * f64::from(wanted.scale)
-        })
+    pub(super) fn likeness(&self, wanted: &PackedVector) -> Vec<f32> {
+        if wanted.numbers.len() != self.width || self.width == 0 {
+            return vec![0.0; self.len()];
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a cosine needs no more than seven digits")]
+        let likeness = |(own, scale): (&[i8], &f32)| {
+            dot(own, &wanted.numbers) as f32 * (*scale * wanted.scale)
+        };
+        self.numbers.chunks_exact(self.width).zip(&self.scales).map(likeness).collect()
     }
 }
 
@@ -179,7 +194,7 @@ mod tests {
         }
         for least in [-1.0, 0.0, 0.2, 0.4, 0.99] {
             let wanted = PackedVector::of(&made[3]);
-            let all = shelf.likeness(&wanted).enumerate();
+            let all = shelf.likeness(&wanted).into_iter().map(f64::from).enumerate();
             let expected: Vec<usize> =
                 all.filter(|(_, likeness)| *likeness >= least).map(|(at, _)| at).collect();
             let found: Vec<usize> =
@@ -202,14 +217,20 @@ mod tests {
         for vector in [&a, &b, &vec![1.0], &a] {
             shelf.push(&PackedVector::of(vector));
         }
-        let found: Vec<f64> = shelf.likeness(&PackedVector::of(&a)).collect();
+        let found = shelf.likeness(&PackedVector::of(&a));
         for (found, expected) in found.iter().zip([1.0, exact, 0.0, 1.0]) {
-            assert!((found - f64::from(expected)).abs() < 0.01, "{found} {expected}");
+            assert!((found - expected).abs() < 0.01, "{found} {expected}");
         }
-        let between = shelf.between([(0, 1.0), (3, 0.5)].into_iter());
-        assert!((shelf.likeness(&between).next().unwrap_or_default() - 1.0).abs() < 0.01);
+        let mut level = shelf.likeness(&PackedVector::of(&a));
+        shelf.level(&mut level);
+        assert!((level[2] - (2.0 + exact) / 3.0).abs() < 0.01, "{level:?}");
+        assert!(shelf.is_missing(2) && !shelf.is_missing(1));
+        shelf.fill(2, &PackedVector::of(&b));
+        shelf.fill(0, &PackedVector::of(&b));
+        let found = shelf.likeness(&PackedVector::of(&a));
+        assert!((found[2] - exact).abs() < 0.01 && (found[0] - 1.0).abs() < 0.01, "{found:?}");
         shelf.truncate(1);
-        assert_eq!(shelf.likeness(&PackedVector::of(&a)).count(), 1);
-        assert_eq!(shelf.likeness(&PackedVector::of(&vec![])).collect::<Vec<_>>(), [0.0]);
+        assert_eq!(shelf.likeness(&PackedVector::of(&a)).len(), 1);
+        assert_eq!(shelf.likeness(&PackedVector::of(&vec![])), [0.0]);
     }
 }

@@ -1,29 +1,37 @@
 //! Scores passages for a question.
 
-use std::sync::LazyLock;
+use std::ops::Range;
 
-use regex::Regex;
+use loreloom_core::report::{ChannelScore, RecallChannel};
 use rustc_hash::FxHashMap;
 
-use super::{PassageIndex, Weights, packed::PackedVector, tokens::tokens};
-use crate::{number::real, text::pattern};
-use loreloom_ports::Vector;
-
-static ASKS_TIME: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?i)^\W*(?:when|how\s+long|how\s+recently|(?:in\s+)?(?:what|which)\s+(?:day|date|week|month|year|season))\b",
-    )
-});
+use super::{
+    PassageIndex, Weights,
+    asks::AskedFor,
+    best::{best, single, standard},
+    index::PassageForm,
+    names::NamedSpeakers,
+    packed::PackedVector,
+    story_vectors::StoryVectors,
+    tokens::{Token, terms},
+    weights::NearWeights,
+    word_scores::WordScores,
+};
+use crate::number::{clamp_u32, clamp_usize, real};
 
 /// A passage that was found, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PassageHit {
     /// The passage's place in the index.
     pub at: usize,
+    /// The bytes of its best piece. A short passage is one piece.
+    pub piece: Range<usize>,
     /// The sum of its parts.
     pub score: f64,
     /// The parts of the score.
     pub parts: Parts,
+    /// The words of the question that its best piece has.
+    pub shared: Vec<String>,
 }
 
 /// The parts of a score.
@@ -35,17 +43,50 @@ pub struct Parts {
     pub meaning: f64,
     /// Its neighbours.
     pub neighbours: f64,
-    /// Its speaker, whether it asks, whether it mentions a time, and how new it is.
-    pub form: f64,
+    /// Its speaker, if the question is about them.
+    pub names: f64,
+    /// Whether it mentions what is asked for; less if it only asks itself.
+    pub answers: f64,
+    /// How new it is.
+    pub recency: f64,
 }
 
 impl Parts {
     fn sum(self) -> f64 {
-        self.words + self.meaning + self.neighbours + self.form
+        self.words + self.meaning + self.neighbours + self.names + self.answers + self.recency
+    }
+
+    /// The channels that found a passage, the largest part first. A part that is small beside the
+    /// largest found nothing.
+    pub fn channels(self) -> Vec<ChannelScore> {
+        let parts = [
+            (self.words, RecallChannel::Words),
+            (self.meaning, RecallChannel::Meaning),
+            (self.neighbours, RecallChannel::Neighbours),
+            (self.names, RecallChannel::Names),
+            (self.answers, RecallChannel::Answers),
+            (self.recency, RecallChannel::Recency),
+        ];
+        let largest = parts.iter().fold(0.0_f64, |most, (score, _)| most.max(*score));
+        let mut found: Vec<ChannelScore> = parts
+            .into_iter()
+            .filter(|(score, _)| *score > 0.0 && *score >= largest * Self::COUNTS)
+            .map(|(score, channel)| ChannelScore { channel, score })
+            .collect();
+        found.sort_by(|a, b| b.score.total_cmp(&a.score));
+        found
+    }
+
+    /// The least part of the largest that is worth a word.
+    const COUNTS: f64 = 0.2;
+
+    /// The channel with the largest part.
+    pub fn found_by(self) -> RecallChannel {
+        self.channels().first().map_or(RecallChannel::Words, |first| first.channel)
     }
 }
 
-type Embed<'embed> = &'embed dyn Fn(&str) -> Vector;
+type Embed<'embed> = &'embed dyn StoryVectors;
 
 /// A question to an index of passages.
 #[derive(Clone, Copy)]
@@ -58,6 +99,9 @@ pub struct PassageQuery<'a> {
     pub most: usize,
     /// The lowest score.
     pub least: f64,
+    /// Only passages before this place are searched. Those after it, such as the question itself,
+    /// must not decide what stands out.
+    pub until: usize,
     /// Whether the passage at a place is wanted.
     pub is_wanted: &'a dyn Fn(usize) -> bool,
 }
@@ -65,8 +109,35 @@ pub struct PassageQuery<'a> {
 impl<'a> PassageQuery<'a> {
     /// A question to all passages.
     pub fn new(question: &'a str, most: usize) -> Self {
-        Self { question, also: &[], most, least: f64::NEG_INFINITY, is_wanted: &|_| true }
+        let (least, until) = (f64::NEG_INFINITY, usize::MAX);
+        Self { question, also: &[], most, least, until, is_wanted: &|_| true }
     }
+}
+
+/// Who and what a question is about.
+struct Subject {
+    asks: AskedFor,
+    /// The speakers it is about.
+    about: Vec<u32>,
+}
+
+impl Subject {
+    /// The score of who speaks.
+    fn speaker_score(&self, form: &PassageForm, weights: &Weights) -> f64 {
+        let is_about = form.speaker.is_some_and(|speaker| self.about.contains(&speaker));
+        let is_own = self.asks.own && form.by_player;
+        f64::from(u8::from(is_about)) * weights.speaker + f64::from(u8::from(is_own)) * weights.own
+    }
+}
+
+/// The similarity of a question to all passages.
+struct Meaning {
+    /// The cosine of each piece.
+    pieces: Vec<f32>,
+    /// Each passage's score.
+    passages: Vec<f32>,
+    /// The first passage that is not searched.
+    until: usize,
 }
 
 impl PassageIndex {
@@ -75,154 +146,205 @@ impl PassageIndex {
         &self,
         query: PassageQuery<'_>,
         weights: &Weights,
-        embed: Option<&dyn Fn(&str) -> Vector>,
+        embed: Option<&dyn StoryVectors>,
     ) -> Vec<PassageHit> {
-        let PassageQuery { question, also, most, least, is_wanted } = query;
+        let PassageQuery { question, also, most, least, .. } = query;
+        let language = self.language_of(question);
+        let until = query.until.min(self.len());
+        let is_wanted = |at: usize| at < until && (query.is_wanted)(at);
         let named = self.named(question);
-        let about = self.spoken_about(question, &named);
-        let terms = self.question_terms(question, also, weights, embed);
-        let mut words = self.word_scores(&terms, weights);
-        let mut meaning = self.meaning_scores(question, &named, weights, embed);
-        let form = self.form_scores(question, &about, weights);
-        let first = self.combine(words.clone(), &meaning, &form, weights);
-        let nearest = best(&first.scores, weights.hop_size.0, |_| true);
-        let hop = self.hop_terms(&nearest, &terms, weights);
-        let again = hop.iter().map(|(term, weight)| (term.as_str(), *weight));
-        self.words.score(again, weights.words, &mut words);
-        self.hop_meaning(&nearest, &mut meaning, weights);
-        let last = self.combine(words, &meaning, &form, weights);
-        let hit = |at: usize| {
-            let (words, neighbours) = (last.words[at], last.neighbours[at]);
-            let parts = Parts { words, meaning: meaning[at], neighbours, form: form[at] };
-            PassageHit { at, score: parts.sum(), parts }
+        let subject = Subject { asks: AskedFor::of(question), about: named.spoken_about(question) };
+        let asked = self.asked(question, &named);
+        let terms = {
+            let words = embed.filter(|embed| embed.knows_words(language));
+            self.question_terms(&asked, also, weights, words)
         };
-        // The speaker only ranks passages that match; it makes none a match.
-        let owed = |at: usize| if self.is_by(at, &about) { weights.speaker } else { 0.0 };
-        let is_wanted = |at: usize| last.scores[at] - owed(at) >= least && is_wanted(at);
+        let near = weights.near.between(&weights.near_long, self.lengths.shortness());
+        let mut words = WordScores::new(self, weights, until);
+        words.add(terms.iter().map(|(term, weight)| (term.as_str(), *weight)));
+        let wanted = embed.and_then(|embed| embed.question(&named.without(question), language));
+        let meaning = self.meaning(wanted.as_ref(), until, weights);
+        let form = self.form_scores(&subject, weights);
+        let first = self.combine(&words, &meaning, &form, (weights, &near));
+        let nearest = best(&first.scores, weights.hop_size.0, is_wanted);
+        let nearest: Vec<usize> =
+            nearest.iter().map(|at| self.best_piece(*at, &words, &meaning)).collect();
+        let hop = self.hop_terms(&nearest, &terms, weights);
+        words.add(hop.iter().map(|(term, weight)| (term.as_str(), *weight)));
+        let last = self.combine(&words, &meaning, &form, (weights, &near));
+        // Who speaks only ranks passages that match; it makes none a match.
+        let owed = |at: usize| subject.speaker_score(&self.forms[at], weights);
+        let hit = |at: usize| {
+            let recency = weights.recency * real(at) / real(self.len().max(1));
+            let parts = Parts {
+                words: last.words[at].into(),
+                meaning: meaning.passages[at].into(),
+                neighbours: last.neighbours[at].into(),
+                names: owed(at),
+                answers: f64::from(form[at]) - owed(at) - recency,
+                recency,
+            };
+            let piece = self.best_piece(at, &words, &meaning);
+            let shared = self.shared(&asked, piece);
+            PassageHit { at, piece: self.pieces.range(piece), score: parts.sum(), parts, shared }
+        };
+        let is_wanted = |at: usize| f64::from(last.scores[at]) - owed(at) >= least && is_wanted(at);
         best(&last.scores, most, is_wanted).into_iter().map(hit).collect()
+    }
+
+    /// The words of a question that a piece has, each once.
+    fn shared(&self, asked: &[Token], piece: usize) -> Vec<String> {
+        let terms = self.pieces.terms(piece);
+        let mut found: Vec<String> = Vec::new();
+        for token in asked {
+            let term = self.vocabulary.number(&token.stem);
+            let is_there = term.is_some_and(|term| terms.contains(&term));
+            if is_there && !found.contains(&token.word) {
+                found.push(token.word.clone());
+            }
+        }
+        found
+    }
+
+    /// The terms of a question, without the names of speakers.
+    pub(super) fn asked(&self, question: &str, named: &NamedSpeakers) -> Vec<Token> {
+        let mut found = self.without_speakers(terms(question, self.usual_language()));
+        found.retain(|token| !named.words.contains(&token.word));
+        found
     }
 
     /// The question's terms and words related to them, with weights.
     fn question_terms(
         &self,
-        question: &str,
+        asked: &[Token],
         also: &[&str],
         weights: &Weights,
         embed: Option<Embed<'_>>,
     ) -> FxHashMap<String, f64> {
-        let asked = self.without_speakers(tokens(question));
-        let mut terms: FxHashMap<String, f64> = FxHashMap::default();
-        for token in &asked {
-            *terms.entry(token.stem.clone()).or_default() += 1.0;
+        let mut found: FxHashMap<String, f64> = FxHashMap::default();
+        for token in asked {
+            let weight = found.entry(token.stem.clone()).or_default();
+            *weight += if *weight > 0.0 { weights.repeated } else { 1.0 };
         }
-        for token in also.iter().flat_map(|name| self.without_speakers(tokens(name))) {
-            terms.entry(token.stem).or_insert(weights.related);
+        for token in self.tokens_of_names(also) {
+            found.entry(token.stem).or_insert(weights.related);
         }
-        let Some(embed) = embed else { return terms };
+        let Some(embed) = embed else { return found };
         let mut related: FxHashMap<String, f64> = FxHashMap::default();
-        let mut rarest: Vec<_> = asked.iter().collect();
-        let rarity = |token: &super::tokens::Token| self.rarity(&token.stem);
-        rarest.sort_by(|a, b| rarity(b).total_cmp(&rarity(a)));
+        let mut rarest: Vec<&Token> = asked.iter().collect();
+        rarest.sort_by(|a, b| self.rarity(&b.stem).total_cmp(&self.rarity(&a.stem)));
         for token in rarest.into_iter().take(weights.related_words) {
             for (stem, likeness) in self.related_to(&token.word, weights, embed) {
-                if !terms.contains_key(stem) {
+                if !found.contains_key(stem) {
                     let weight = related.entry(stem.to_owned()).or_default();
                     *weight = weight.max(weights.related * likeness);
                 }
             }
         }
-        terms.extend(related);
-        terms
+        found.extend(related);
+        found
+    }
+
+    /// The terms of further names.
+    pub(super) fn tokens_of_names(&self, names: &[&str]) -> Vec<Token> {
+        let usual = self.usual_language();
+        names.iter().flat_map(|name| self.without_speakers(terms(name, usual))).collect()
     }
 
     /// The terms of the story nearest to a word.
     fn related_to(&self, word: &str, weights: &Weights, embed: Embed<'_>) -> Vec<(&str, f64)> {
-        let near =
-            self.related.to(word, &self.term_meanings, weights, || PackedVector::of(&embed(word)));
-        near.into_iter().map(|(at, likeness)| (self.terms[at].as_str(), likeness)).collect()
+        let meanings = &self.vocabulary.meanings;
+        let near = self.related.to(word, meanings, weights, || embed.word(word));
+        let term = |(at, likeness)| (self.vocabulary.term(clamp_u32(at)), likeness);
+        near.into_iter().map(term).collect()
     }
 
-    fn word_scores(&self, terms: &FxHashMap<String, f64>, weights: &Weights) -> Vec<f64> {
-        let mut scores = vec![0.0; self.len()];
-        let terms = terms.iter().map(|(term, weight)| (term.as_str(), *weight));
-        self.words.score(terms, weights.words, &mut scores);
-        scores
-    }
-
-    /// Similarity of vectors, without the names of speakers, which would outweigh the rest.
-    fn meaning_scores(
-        &self,
-        question: &str,
-        named: &[&str],
-        weights: &Weights,
-        embed: Option<Embed<'_>>,
-    ) -> Vec<f64> {
-        let Some(embed) = embed else { return vec![0.0; self.len()] };
-        let mut bare = question.to_owned();
-        for name in named {
-            bare = bare.replace(&format!("{name}'s"), "").replace(name, "");
-        }
-        let scores: Vec<f64> = self.meanings.likeness(&PackedVector::of(&embed(&bare))).collect();
-        standard(scores, weights.meaning)
-    }
-
-    /// Moves the searched vector towards the best passages, because a story repeats things in other
-    /// words.
-    fn hop_meaning(&self, best: &[usize], meaning: &mut [f64], weights: &Weights) {
-        let share = weights.hop_meaning;
-        if share <= 0.0 || self.meanings.is_empty() {
-            return;
-        }
-        #[expect(clippy::cast_precision_loss, reason = "a rank below ten")]
-        let places = best.iter().enumerate().map(|(rank, at)| (*at, 1.0 / (rank + 1) as f32));
-        let towards: Vec<f64> = self.meanings.likeness(&self.meanings.between(places)).collect();
-        for (meaning, towards) in meaning.iter_mut().zip(standard(towards, weights.meaning)) {
-            *meaning = *meaning * (1.0 - share) + towards * share;
-        }
-    }
-
-    /// Whether one of these speakers says the passage.
-    fn is_by(&self, at: usize, speakers: &[u32]) -> bool {
-        self.forms[at].speaker.is_some_and(|speaker| speakers.contains(&speaker))
-    }
-
-    /// The score of a passage's form: speaker, question, time, age.
-    fn form_scores(&self, question: &str, about: &[u32], weights: &Weights) -> Vec<f64> {
-        let asks_time = ASKS_TIME.is_match(question);
-        let count = real(self.len().max(1));
-        let score = |(at, form): (usize, &super::index::PassageForm)| {
-            f64::from(u8::from(self.is_by(at, about))) * weights.speaker
-                + f64::from(u8::from(asks_time && form.tells_time)) * weights.time
-                - form.asking * weights.asking
-                + real(at) / count * weights.recency
+    fn meaning(&self, wanted: Option<&PackedVector>, until: usize, weights: &Weights) -> Meaning {
+        let Some(wanted) = wanted else {
+            let (pieces, passages) = (vec![0.0; self.pieces.len()], vec![0.0; self.len()]);
+            return Meaning { pieces, passages, until };
         };
-        self.forms.iter().enumerate().map(score).collect()
+        let mut pieces = self.meanings.likeness(wanted);
+        self.meanings.level(&mut pieces);
+        let passages = standard(self.best_of_pieces(&pieces), weights.meaning, until);
+        Meaning { pieces, passages, until }
+    }
+
+    /// The best score among the pieces of each passage.
+    pub(super) fn best_of_pieces(&self, scores: &[f32]) -> Vec<f32> {
+        if self.pieces.len() == self.len() {
+            return scores.to_vec();
+        }
+        let mut found = vec![f32::NEG_INFINITY; self.len()];
+        for (passage, score) in self.pieces.passages().iter().zip(scores) {
+            let best = &mut found[clamp_usize((*passage).into())];
+            *best = best.max(*score);
+        }
+        found
+    }
+
+    /// The piece of a passage that fits best by words and meaning.
+    fn best_piece(&self, at: usize, words: &WordScores<'_>, meaning: &Meaning) -> usize {
+        let pieces = self.pieces_of(at);
+        let most = pieces.clone().map(|piece| words.pieces[piece]).fold(f32::EPSILON, f32::max);
+        let fit = |piece: &usize| words.pieces[*piece] / most + meaning.pieces[*piece];
+        let first = pieces.start;
+        pieces.rev().max_by(|a, b| fit(a).total_cmp(&fit(b))).unwrap_or(first)
+    }
+
+    /// The score of a passage's form: speaker, question, what it mentions, age.
+    fn form_scores(&self, subject: &Subject, weights: &Weights) -> Vec<f32> {
+        let (asks, count) = (subject.asks, real(self.len().max(1)));
+        let [time, number, place] =
+            [(asks.time, weights.time), (asks.number, weights.number), (asks.place, weights.place)]
+                .map(|(asked, weight)| if asked { single(weight) } else { 0.0 });
+        let (asking, newer) = (single(weights.asking), single(weights.recency / count));
+        let mut age = 0.0;
+        let score = |form: &PassageForm| {
+            let told = |told: bool, worth: f32| if told { worth } else { 0.0 };
+            let score = single(subject.speaker_score(form, weights))
+                + told(form.tells.time, time)
+                + told(form.tells.number, number)
+                + told(form.tells.place, place)
+                - form.asking * asking
+                + age;
+            age += newer;
+            score
+        };
+        self.forms.iter().map(score).collect()
     }
 
     /// Adds the parts. Words and meaning also count for the neighbours.
-    fn combine(&self, words: Vec<f64>, meaning: &[f64], form: &[f64], weights: &Weights) -> Scored {
-        let words = standard(words, 1.0);
-        let mut own: Vec<f64> = words.iter().zip(meaning).map(|(a, b)| a + b).collect();
-        let mut neighbours = vec![0.0; own.len()];
+    fn combine(
+        &self,
+        words: &WordScores<'_>,
+        meaning: &Meaning,
+        form: &[f32],
+        (weights, near): (&Weights, &NearWeights),
+    ) -> Scored {
+        let words = standard(words.passages(), 1.0, meaning.until);
+        let own = words.iter().zip(&meaning.passages);
+        let near_words = single(weights.near_words);
+        let shared: Vec<f32> = own.map(|(a, b)| a * near_words + b).collect();
+        let mut neighbours = vec![0.0; shared.len()];
         // One offset after the other, over whole slices, so that the compiler can vectorise this:
         // it reads every passage several times.
-        for (far, weight) in weights.before.iter().enumerate() {
-            let far = (far + 1).min(own.len());
-            self.add_near(&mut neighbours, far, 0, &own, *weight);
+        for (far, weight) in near.before.iter().enumerate() {
+            let far = (far + 1).min(shared.len());
+            self.add_near(&mut neighbours, far, 0, &shared, single(*weight));
         }
-        for (far, weight) in weights.after.iter().enumerate() {
-            let far = (far + 1).min(own.len());
-            self.add_near(&mut neighbours, 0, far, &own, *weight);
+        for (far, weight) in near.after.iter().enumerate() {
+            let far = (far + 1).min(shared.len());
+            self.add_near(&mut neighbours, 0, far, &shared, single(*weight));
         }
-        for ((own, near), form) in own.iter_mut().zip(&neighbours).zip(form) {
-            *own += near + form;
-        }
-        Scored { words, neighbours, scores: own }
+        let parts = words.iter().zip(&meaning.passages).zip(&neighbours).zip(form);
+        let scores = parts.map(|(((words, meaning), near), form)| words + meaning + near + form);
+        Scored { scores: scores.collect(), words, neighbours }
     }
 
     /// Adds the scores of neighbours at one distance; `to` and `from` are the starts of the two
     /// slices.
-    fn add_near(&self, near: &mut [f64], to: usize, from: usize, own: &[f64], weight: f64) {
+    fn add_near(&self, near: &mut [f32], to: usize, from: usize, own: &[f32], weight: f32) {
         let pairs = near[to..].iter_mut().zip(&own[from..]);
         if self.stretches_differ() {
             let stretches = self.forms[to..].iter().zip(&self.forms[from..]);
@@ -236,7 +358,7 @@ impl PassageIndex {
         }
     }
 
-    /// The most distinctive words of the best passages that the question does not have.
+    /// The most distinctive words of the best pieces that the question does not have.
     fn hop_terms(
         &self,
         best: &[usize],
@@ -246,7 +368,7 @@ impl PassageIndex {
         let most = weights.hop_size.1;
         let mut worth: FxHashMap<&str, f64> = FxHashMap::default();
         for (rank, at) in best.iter().enumerate() {
-            for term in &self.entries[*at].terms {
+            for term in self.pieces.terms(*at).iter().map(|term| self.vocabulary.term(*term)) {
                 if !asked.contains_key(term) {
                     *worth.entry(term).or_default() += 1.0 / real(rank + 1);
                 }
@@ -268,56 +390,9 @@ impl PassageIndex {
 
 /// The scores of all passages and the parts that change from pass to pass.
 struct Scored {
-    words: Vec<f64>,
-    neighbours: Vec<f64>,
-    scores: Vec<f64>,
-}
-
-/// The indexes of the best `most` wanted passages, best first; on a tie the newest first.
-fn best(scores: &[f64], most: usize, is_wanted: impl Fn(usize) -> bool) -> Vec<usize> {
-    if most == 0 {
-        return Vec::new();
-    }
-    let mut found: Vec<(f64, usize)> = Vec::new();
-    // Only a few are kept, so most scores cost one comparison.
-    let mut least = f64::NEG_INFINITY;
-    for (at, score) in scores.iter().copied().enumerate() {
-        if score < least || !is_wanted(at) {
-            continue;
-        }
-        found.push((score, at));
-        if found.len() >= 2 * most {
-            keep_best(&mut found, most);
-            least = found[..most].iter().fold(f64::INFINITY, |least, (score, _)| least.min(*score));
-        }
-    }
-    keep_best(&mut found, most);
-    found.sort_unstable_by(better);
-    found.into_iter().map(|(_, at)| at).collect()
-}
-
-fn better(a: &(f64, usize), b: &(f64, usize)) -> std::cmp::Ordering {
-    b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
-}
-
-fn keep_best(found: &mut Vec<(f64, usize)>, most: usize) {
-    if found.len() > most {
-        found.select_nth_unstable_by(most - 1, better);
-        found.truncate(most);
-    }
-}
-
-/// Converts scores to standard deviations from their mean, times a weight; equal scores become
-/// zeros. In place, because there is one for each passage.
-fn standard(mut scores: Vec<f64>, weight: f64) -> Vec<f64> {
-    let count = real(scores.len().max(1));
-    let mean = scores.iter().sum::<f64>() / count;
-    let spread = (scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / count).sqrt();
-    let scale = if spread > 0.0 { weight / spread } else { 0.0 };
-    for score in &mut scores {
-        *score = (*score - mean) * scale;
-    }
-    scores
+    words: Vec<f32>,
+    neighbours: Vec<f32>,
+    scores: Vec<f32>,
 }
 
 #[cfg(test)]
@@ -328,7 +403,8 @@ mod tests {
     fn story(lines: &[(&str, &str)]) -> PassageIndex {
         let mut index = PassageIndex::new([]);
         for (speaker, text) in lines {
-            index.push(Passage { speaker: Some(speaker), text, stretch: 0 }, None);
+            index
+                .push(Passage { speaker: Some(speaker), text, stretch: 0, by_player: false }, None);
         }
         index
     }
@@ -372,6 +448,25 @@ mod tests {
         let hits = index.search(query, &weights, None);
         assert_eq!(hits[0].at, 0);
         assert!(hits[0].parts.words > 0.0);
+    }
+
+    #[test]
+    fn a_hit_says_which_channels_and_words_found_it() {
+        let index = story(&[
+            ("Odo", "I keep bees behind the old mill."),
+            ("Lis", "Rain again."),
+            ("Lis", "Bread is dear."),
+            ("Odo", "Cold night."),
+        ]);
+        let query = PassageQuery::new("Where does Odo keep his bees?", 1);
+        let hits = index.search(query, &Weights::default(), None);
+        assert_eq!(hits[0].shared, ["keep", "bees"]);
+        let found: Vec<RecallChannel> =
+            hits[0].parts.channels().iter().map(|one| one.channel).collect();
+        assert_eq!(found, [RecallChannel::Names, RecallChannel::Words]);
+        let parts = Parts { words: 3.0, meaning: 1.0, neighbours: 0.5, ..Parts::default() };
+        assert_eq!(parts.channels().len(), 2);
+        assert_eq!(parts.found_by(), RecallChannel::Words);
     }
 
     #[test]

@@ -73,6 +73,9 @@ pub struct ChatMemory {
     /// Past scenes, oldest first.
     #[serde(deserialize_with = "lenient::or_default")]
     pub scene_history: Vec<Scene>,
+    /// Older scenes, without their summaries. Who was not there must never hear of them.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::or_default")]
+    pub older_scenes: Vec<Scene>,
     /// Arcs, oldest first.
     #[serde(deserialize_with = "lenient::or_default")]
     pub story_arcs: Vec<StoryArc>,
@@ -100,4 +103,16 @@ pub struct ChatMemory {
     /// The open read-only session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<ReadOnly>,
+}
+
+impl ChatMemory {
+    /// The messages of each past scene.
+    pub fn scenes(&self) -> impl Iterator<Item = &[MessageId]> {
+        self.all_scenes().map(|scene| scene.receipts.as_slice())
+    }
+
+    /// All past scenes, also those whose summaries are gone.
+    pub fn all_scenes(&self) -> impl Iterator<Item = &Scene> {
+        self.older_scenes.iter().chain(&self.scene_history)
+    }
 }

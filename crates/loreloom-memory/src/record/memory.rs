@@ -8,7 +8,7 @@ use loreloom_ports::MemoryId;
 use super::{EntityId, lenient};
 use crate::text::TextRules;
 
-/// What a memory is about. The first four are long-term, the next four belong to a session.
+/// What a memory is about. The first five are long-term, the next four belong to a session.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -23,6 +23,8 @@ pub enum MemoryKind {
     Preference,
     /// Something that happened.
     Event,
+    /// A motive, plan or lie that only its owner knows of.
+    Private,
     /// Where the session is set.
     Scene,
     /// Something that was revealed.
@@ -39,8 +41,8 @@ pub enum MemoryKind {
 
 impl MemoryKind {
     /// The kinds of long-term memory.
-    pub const LONG_TERM: [Self; 4] =
-        [Self::Fact, Self::Relationship, Self::Preference, Self::Event];
+    pub const LONG_TERM: [Self; 5] =
+        [Self::Fact, Self::Relationship, Self::Preference, Self::Event, Self::Private];
     /// The kinds of session memory.
     pub const SESSION: [Self; 4] = [Self::Scene, Self::Revelation, Self::Development, Self::Detail];
 
@@ -51,6 +53,7 @@ impl MemoryKind {
             Self::Relationship => "relationship",
             Self::Preference => "preference",
             Self::Event => "event",
+            Self::Private => "private",
             Self::Scene => "scene",
             Self::Revelation => "revelation",
             Self::Development => "development",
@@ -98,6 +101,8 @@ pub enum Retirement {
     Held,
     /// A person retired it.
     ByHand,
+    /// A person says that it was never so.
+    Retconned,
 }
 
 /// A remembered statement.

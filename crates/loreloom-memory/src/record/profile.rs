@@ -1,6 +1,10 @@
 //! A character's current state in a chat, from its memories.
 
+use loreloom_core::ids::MessageId;
+use loreloom_ports::MemoryId;
 use serde::{Deserialize, Serialize};
+
+use super::lenient;
 
 /// Three short texts about a character, its world and its relations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,4 +19,10 @@ pub struct Profile {
     /// When it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ts: Option<i64>,
+    /// The last message before it was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<MessageId>,
+    /// The memories it was drawn from.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::or_default")]
+    pub notes: Vec<MemoryId>,
 }

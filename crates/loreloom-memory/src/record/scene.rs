@@ -21,3 +21,16 @@ pub struct Scene {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub receipts: Vec<MessageId>,
 }
+
+impl Scene {
+    /// What is kept of a scene when newer ones take its place: which messages it had.
+    #[must_use]
+    pub fn without_summary(self) -> Self {
+        Self { summary: String::new(), source_memory_ids: Vec::new(), ..self }
+    }
+
+    /// Whether only its messages are known.
+    pub fn has_no_summary(&self) -> bool {
+        self.summary.is_empty() && !self.receipts.is_empty()
+    }
+}

@@ -4,6 +4,7 @@
 //! is stored and never waits for a model. After a reply [`JobPlanner`] queues jobs, and
 //! [`JobWorker`] runs them. The others read or change memory when a person asks for it.
 
+mod cached_embedder;
 mod edits;
 mod exchange;
 mod jobs;
@@ -15,6 +16,7 @@ mod recap;
 mod recently_used;
 mod search;
 mod smart_settings;
+mod story_embedding;
 mod story_events;
 mod text_vectors;
 mod turn;
@@ -33,7 +35,7 @@ pub use self::{
         ArchivedOwner, ArchivedWrite, ExchangeError, Imported, MemoryArchive, MemoryExchange,
         pinned_groups,
     },
-    jobs::{JobPlanner, JobRun, JobWorker, NewReply, Stop, ungrounded},
+    jobs::{AwaitedReply, Foreground, JobPlanner, JobRun, JobWorker, NewReply, Stop, ungrounded},
     model_roles::{MemoryModel, ModelRoles, ModelUse},
     on_demand::{DemandError, DemandResult, OnDemand},
     options::{Options, OptionsError},
@@ -41,14 +43,13 @@ pub use self::{
     recap::{RecapError, Recaps},
     search::{FoundMemory, FoundPassage, SearchQuery, SearchResults, StorySearch},
     smart_settings::smart_memory_settings,
+    story_embedding::{StoryEmbedding, TableLanguages, TableVectors},
     story_events::{StoryEvent, StoryEventKind, StoryEventSubject, StoryEvents},
-    turn::{
-        RecallReport, RecalledPassage, SlotUse, TurnMemory, TurnRecall, TurnRequest, Withheld,
-        WithheldTier,
-    },
+    turn::{RecallReport, SlotUse, TurnMemory, TurnRecall, TurnRequest, Withheld, WithheldTier},
     views::{MemoryView, PathViews, Who},
 };
 use self::{
+    jobs::JobSignals,
     text_vectors::TextVectors,
     turn::{PassageIndexes, TurnUsage},
 };
@@ -67,8 +68,9 @@ pub struct Ports {
     pub jobs: Arc<dyn JobQueue>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// The embedded embedder. Without one, passages are found by their words alone.
-    pub embed: Option<EmbedOne>,
+    /// A table of vectors. Without one, passages are found by their words alone, or with the
+    /// vectors of a server.
+    pub table: Option<TableVectors>,
     /// The embedder that passes use beside a model.
     pub embedder: Option<Arc<dyn Embedder>>,
 }
@@ -87,6 +89,8 @@ pub struct MemoryServices {
     pub planner: Arc<JobPlanner>,
     /// Runs queued jobs.
     pub worker: JobWorker,
+    /// The replies that people wait for. Jobs let them go first.
+    pub foreground: Arc<Foreground>,
     /// Runs a pass at once when a person asks for it.
     pub demands: OnDemand,
     /// Changes memory by hand.
@@ -95,6 +99,8 @@ pub struct MemoryServices {
     pub read_only: ReadOnlySessions,
     /// Finds passages and memories.
     pub search: StorySearch,
+    /// The embedder that stories are searched with.
+    pub embedding: StoryEmbedding,
     /// Tells a returning reader what happened before.
     pub recaps: Recaps,
     /// Imports and exports memory.
@@ -116,10 +122,15 @@ impl MemoryServices {
         let options = Arc::new(options);
         let views = Arc::new(PathViews::new(ports, &options));
         let models = Arc::new(ModelRoles::new(ports, &options));
-        let passages = Arc::new(PassageIndexes::new(ports.embed.clone(), options.passages_most));
-        let vectors = Arc::new(TextVectors::new(ports.embed.clone()));
+        let passages = {
+            let log = Arc::clone(&ports.log);
+            Arc::new(PassageIndexes::new(ports.table.clone(), log, options.passages_most))
+        };
+        let embed = ports.table.as_ref().map(|table| Arc::clone(&table.embed));
+        let vectors = Arc::new(TextVectors::new(embed));
         let usage = Arc::new(TurnUsage::default());
         let queued = Arc::new(Notify::new());
+        let foreground = Arc::new(Foreground::default());
         let edits = Arc::new(MemoryEdits::new(ports, &views));
         let planner = JobPlanner {
             jobs: Arc::clone(&ports.jobs),
@@ -140,13 +151,21 @@ impl MemoryServices {
                 vectors: Arc::clone(&vectors),
                 usage,
             },
+            embedding: StoryEmbedding { passages: Arc::clone(&passages) },
             search: StorySearch {
                 views: Arc::clone(&views),
                 weights: options.weights.clone(),
                 passages,
                 vectors,
             },
-            worker: JobWorker::new(ports, &views, &models, &options, queued),
+            worker: JobWorker::new(
+                ports,
+                &views,
+                &models,
+                &options,
+                JobSignals { queued, foreground: Arc::clone(&foreground) },
+            ),
+            foreground,
             demands: OnDemand::new(ports, &views, &models, &options),
             read_only: ReadOnlySessions::new(ports, &views, &edits, &planner),
             recaps: Recaps::new(ports, &views, &options),

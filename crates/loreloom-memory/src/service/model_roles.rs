@@ -63,6 +63,11 @@ impl Assignment {
         }
     }
 
+    /// Whether this is the model. Names would not tell: a connection may have any.
+    fn is(&self, model: &dyn ChatModel) -> bool {
+        self.model.as_ref().is_some_and(|own| std::ptr::addr_eq(Arc::as_ptr(own), model))
+    }
+
     /// How many jobs run at once.
     pub(super) fn at_once(&self) -> u32 {
         let used = self.used.as_ref().filter(|_| self.model.is_some());
@@ -110,6 +115,33 @@ impl ModelRoles {
     pub fn assign(&self, mut used: ModelUse, model: Arc<dyn ChatModel>) {
         used.profile = self.profile.unwrap_or(used.profile);
         self.current.send_modify(|now| now.begin(used, model));
+    }
+
+    /// Gives the work to a model unless another one has it. Returns whether it has it now.
+    pub fn assign_if_free(&self, mut used: ModelUse, model: &Arc<dyn ChatModel>) -> bool {
+        used.profile = self.profile.unwrap_or(used.profile);
+        let mut has_work = true;
+        self.current.send_if_modified(|now| {
+            let is_free = now.model.is_none();
+            if is_free {
+                now.begin(used, Arc::clone(model));
+            } else {
+                has_work = now.is(model.as_ref());
+            }
+            is_free
+        });
+        has_work
+    }
+
+    /// Takes the work away from this model, if it has it.
+    pub fn dismiss_only(&self, model: &dyn ChatModel) {
+        self.current.send_if_modified(|now| {
+            let has_work = now.is(model);
+            if has_work {
+                now.end();
+            }
+            has_work
+        });
     }
 
     /// Takes the work away from the model. Waiting jobs wait for the next one.

@@ -106,6 +106,7 @@ impl OnDemand {
             counter: &QuarterEstimate,
             now: now.0,
             seed: &seed,
+            lore: &[],
         };
         let character = CharacterMemory::clone(&view.character);
         let mut after = WorkingMemory { character, chat: view.chat.clone() };

@@ -45,7 +45,7 @@ impl Default for Options {
             labels: Labels::default(),
             weights: Weights::default(),
             recall_most: 6,
-            recall_least: 2.0,
+            recall_least: 1.0,
             passages_most: 200_000,
             model: None,
             policies: BTreeMap::new(),

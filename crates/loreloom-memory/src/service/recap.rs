@@ -7,6 +7,7 @@ use loreloom_ports::{ChatModel, Clock, MemoryError, StoryStore};
 
 use super::{Options, PathViews, Ports, views::ChatPath};
 use crate::{
+    cast::StoryCast,
     drive::{DriveError, drive},
     pass::{Answers, Script},
     recap,
@@ -74,7 +75,10 @@ impl Recaps {
         let newest = &path[path.len().saturating_sub(messages)..];
         let summary = memory.summary.as_deref();
         let rules = self.options.rules.text;
-        let pass = |script: &mut Script<'_>| recap::run(newest, summary, rules, script);
+        let people = StoryCast::of(&path, "").sentence();
+        let pass = |script: &mut Script<'_>| {
+            recap::run(newest, summary, rules, script).map_err(|need| need.naming(&people))
+        };
         let text = drive(pass, &mut Answers::default(), model, None).await;
         text.map_err(|error| RecapError::Model { error })
     }

@@ -1,21 +1,25 @@
 //! Finds passages and memories by their text.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use loreloom_core::{
     chat::PathItem,
     ids::{ChatId, TenantId},
+    report::{ChannelScore, RecallChannel},
 };
 use loreloom_ports::MemoryError;
 use serde::Serialize;
 
 use super::{PathViews, Who, text_vectors::TextVectors, turn::PassageIndexes, views::ChatPath};
 use crate::{
-    recall::{PassageHit, PassageQuery, Weights},
+    recall::{PassageHit, PassageQuery, Weights, excerpt},
     record::{CharacterMemory, Memory},
     search,
     timeline::{EntityTimeline, timeline},
 };
+
+/// How long a search waits for an embedder that is asked over the network, at most.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What to search for.
 #[derive(Clone, Copy, Debug)]
@@ -44,9 +48,15 @@ pub struct FoundPassage {
     pub at: usize,
     /// By how much it stands out.
     pub score: f64,
+    /// The channel that counted most.
+    pub found_by: RecallChannel,
+    /// All channels that found it, most important first.
+    pub channels: Vec<ChannelScore>,
+    /// The words of the query that it has.
+    pub shared: Vec<String>,
     /// The speaker.
     pub speaker: Option<String>,
-    /// The text.
+    /// The piece of the message that fits best.
     pub text: String,
 }
 
@@ -78,7 +88,9 @@ impl StorySearch {
         query: SearchQuery<'_>,
     ) -> Result<SearchResults, MemoryError> {
         let view = self.views.view(tenant, chat, path, who).await?;
-        let hits = self.passages.read(ChatPath { tenant, chat, path }, |index, embed| {
+        let at = ChatPath { tenant, chat, path };
+        let asked = self.passages.ask(at, query.text, PATIENCE).await;
+        let hits = self.passages.read(at, &asked, |index, embed| {
             index.search(PassageQuery::new(query.text, query.most), &self.weights, embed)
         });
         let memories = view.character.memories.iter().chain(&view.world.memories);
@@ -117,7 +129,10 @@ fn passage(hit: &PassageHit, path: &[PathItem]) -> Option<FoundPassage> {
     Some(FoundPassage {
         at: hit.at,
         score: hit.score,
+        found_by: hit.parts.found_by(),
+        channels: hit.parts.channels(),
+        shared: hit.shared.clone(),
         speaker: message.name.clone(),
-        text: message.text.to_string(),
+        text: excerpt(hit, &message.text)?,
     })
 }

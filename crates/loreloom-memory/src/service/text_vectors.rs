@@ -1,6 +1,6 @@
 //! Vectors of texts, made in the process and cached.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loreloom_ports::Vector;
 use rustc_hash::FxHashMap;
@@ -20,6 +20,15 @@ pub(super) struct TextVectors {
 impl TextVectors {
     pub(super) fn new(embed: Option<EmbedOne>) -> Self {
         Self { embed, known: Mutex::default() }
+    }
+
+    /// Embeds one text, if there is an embedder. Its vectors are cached.
+    pub(super) fn embedder(self: &Arc<Self>) -> Option<EmbedOne> {
+        self.embed.as_ref()?;
+        let own = Arc::clone(self);
+        Some(Arc::new(move |text| {
+            own.of([text]).get(text).map(<[f32]>::to_vec).unwrap_or_default()
+        }))
     }
 
     fn known(&self) -> MutexGuard<'_, FxHashMap<String, Vector>> {

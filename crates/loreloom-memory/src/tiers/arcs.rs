@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Config, GUARD, PassSource, bullets, contents, lines::for_each_tagged};
+use super::{Config, GUARD, PassSource, bullets, contents, lines::for_each_tagged, part, prompt};
 use crate::{
     pass::{ModelQuestion, Need, Purpose, Script},
     record::{ArcSummary, Memory, Scene, StoryArc},
@@ -12,7 +12,6 @@ use crate::{
     rules::Rules,
     similarity::Vectors,
     text::{jaccard, pattern, units},
-    window::lines,
 };
 use loreloom_ports::MemoryId;
 
@@ -39,23 +38,21 @@ pub struct ArcsReply {
 }
 
 /// Asks about arcs.
-pub fn prompt_for(source: &PassSource<'_>, open: &[&str]) -> ModelQuestion {
+pub fn prompt_for(source: &PassSource<'_>, open: &[&str], ended: &[&str]) -> ModelQuestion {
+    let (people, _, story) = source.shown();
+    let task = "Find threads of this story that are new: promises, questions, dangers and goals \
+                that will need an answer. Give at most five, one line each:\n\
+                [arc] one sentence naming who and what\n\
+                Example: [arc] Hanna promised Ruben to find the stolen bell before winter.\n\
+                For each open thread that this part of the story brought to an end:\n\
+                [resolved] the thread in its own words\n\
+                Do not repeat threads of the lists below, open or ended. A detail of the scene is \
+                no thread. If there is nothing to report, answer NONE.";
+    let open = part("Open threads", &bullets(open.iter().copied()));
+    let ended = part("Ended threads", &bullets(ended.iter().copied()));
     ModelQuestion {
         purpose: Purpose::Arcs,
-        prompt: format!(
-            "{GUARD}\n\n\
-             List the three to five threads of this story that are open and will need an \
-             answer: promises, questions, dangers, goals. One line each:\n\
-             [arc] one sentence naming who and what\n\
-             For each known thread that this part of the story brought to an end:\n\
-             [resolved] the thread in its own words\n\
-             Do not repeat known threads that are still open. A detail of the scene is no \
-             thread. If there is nothing to report, answer NONE.\n\n\
-             Known open threads:\n{}\n\n\
-             Story:\n{}",
-            bullets(open.iter().copied()),
-            lines(source.messages())
-        ),
+        prompt: prompt(&[GUARD, task, &people, &open, &ended, &story]),
         max_tokens: 400,
     }
 }
@@ -103,6 +100,8 @@ pub struct ArcsInput<'pass> {
     pub session: &'pass [&'pass Memory],
     /// Past scenes.
     pub scenes: &'pass [Scene],
+    /// How earlier arcs ended.
+    pub ended: &'pass [ArcSummary],
 }
 
 /// The result of an arcs pass.
@@ -130,11 +129,8 @@ pub fn run(input: &ArcsInput<'_>, script: &mut Script<'_>) -> Result<ArcsOutcome
     let open: Vec<&StoryArc> = input.arcs.iter().filter(|arc| !arc.resolved).collect();
     let open_texts: Vec<&str> = open.iter().map(|arc| arc.content.as_str()).collect();
     let rules = input.config.rules;
-    let change = script
-        .ask_for(prompt_for(&input.source, &open_texts), rules.text, |reply| {
-            has_tag(reply, rules).then(|| parse(reply, &open_texts, rules))
-        })?
-        .unwrap_or_default();
+    let ended = ended(input.arcs, input.ended);
+    let change = asked(input, &open_texts, &ended, script)?;
     let session = input.session.iter().map(|memory| memory.content.as_str());
     let compared = change.add.iter().map(String::as_str).chain(open_texts.iter().copied());
     let vectors = script.vectors(compared.chain(session))?;
@@ -181,6 +177,44 @@ pub fn run(input: &ArcsInput<'_>, script: &mut Script<'_>) -> Result<ArcsOutcome
     Ok(outcome)
 }
 
+/// What the model says about arcs, with the names of the story's people. An arc that ended before
+/// is not new.
+fn asked(
+    input: &ArcsInput<'_>,
+    open: &[&str],
+    ended: &[&str],
+    script: &mut Script<'_>,
+) -> Result<ArcsReply, Need> {
+    let rules = input.config.rules;
+    let change = script.ask_for(prompt_for(&input.source, open, ended), rules.text, |reply| {
+        has_tag(reply, rules).then(|| parse(reply, open, rules))
+    })?;
+    let mut change = change.unwrap_or_default();
+    if rules.text.is_tolerant() {
+        let cast = input.source.cast();
+        change.add = change.add.iter().map(|text| cast.named(text)).collect();
+        let is_over = |text: &String| ended.iter().any(|old| jaccard(old, text) >= SAME_WORDS);
+        change.add.retain(|text| !is_over(text));
+    }
+    Ok(change)
+}
+
+/// The threads that ended last, oldest first.
+pub(crate) fn ended<'pass>(
+    arcs: &'pass [StoryArc],
+    summaries: &'pass [ArcSummary],
+) -> Vec<&'pass str> {
+    const SHOWN: usize = 8;
+    let closed = arcs.iter().filter(|arc| arc.resolved).map(|arc| arc.content.as_str());
+    let mut ended: Vec<&str> = Vec::new();
+    for text in summaries.iter().map(|ended| ended.arc.as_str()).chain(closed) {
+        if !ended.contains(&text) {
+            ended.push(text);
+        }
+    }
+    ended.split_off(ended.len().saturating_sub(SHOWN))
+}
+
 /// New arcs that repeat none of these notes, no known arc and not each other.
 fn novel(add: &[String], open: &[&str], notes: &[&Memory], vectors: &Vectors) -> Vec<String> {
     let mut new: Vec<String> = Vec::new();
@@ -213,16 +247,14 @@ fn keep_newest(arcs: &mut Vec<StoryArc>, max: usize) {
 pub fn summary_prompt(arc: &str, scenes: &[&Scene], memories: &[&Memory]) -> ModelQuestion {
     ModelQuestion {
         purpose: Purpose::ArcSummary,
-        prompt: format!(
-            "{GUARD}\n\n\
-             Tell in one paragraph, in the past tense, how this thread of the story began, \
-             what turned it, and how it ended. Use only what is given.\n\n\
-             Thread: {arc}\n\n\
-             Scenes:\n{}\n\n\
-             Notes:\n{}",
-            bullets(scenes.iter().map(|scene| scene.summary.as_str())),
-            contents(memories),
-        ),
+        prompt: prompt(&[
+            GUARD,
+            "Tell in one paragraph, in the past tense, how this thread of the story began, what \
+             turned it, and how it ended. Use only what is given.",
+            &format!("Thread: {arc}"),
+            &part("Scenes", &bullets(scenes.iter().map(|scene| scene.summary.as_str()))),
+            &part("Notes", &contents(memories)),
+        ]),
         max_tokens: 300,
     }
 }

@@ -1,6 +1,6 @@
 //! Canon: a character's history as prose, from past arcs and long-term memories.
 
-use super::{GUARD, bullets, contents};
+use super::{GUARD, bullets, contents, part, prompt};
 use crate::{
     pass::{ModelQuestion, Need, Purpose, Script},
     record::{ArcSummary, Canon, Memory},
@@ -22,15 +22,17 @@ pub fn is_canonical(memory: &Memory, rules: &Rules) -> bool {
 pub fn prompt_for(character: &str, arcs: &[&ArcSummary], memories: &[&Memory]) -> ModelQuestion {
     ModelQuestion {
         purpose: Purpose::Canon,
-        prompt: format!(
-            "{GUARD}\n\n\
-             Write the history of {character} in three headed paragraphs of plain prose: who \
-             they are, what happened, how things stand. Use only what is given, keep names and \
-             dates, and leave out what does not last.\n\n\
-             Stories that ended:\n{}\n\nKnown for good:\n{}",
-            bullets(arcs.iter().map(|arc| arc.summary.as_str())),
-            contents(memories)
-        ),
+        prompt: prompt(&[
+            GUARD,
+            &format!(
+                "Write the history of {character} in three headed paragraphs of plain prose: who \
+                 they are, what happened, how things stand. Use only what is given, keep names \
+                 and dates, and leave out what does not last. Begin like this:\n\
+                 Who Hanna is: Hanna is the miller of Carrow."
+            ),
+            &part("Stories that ended", &bullets(arcs.iter().map(|arc| arc.summary.as_str()))),
+            &part("Known for good", &contents(memories)),
+        ]),
         max_tokens: 600,
     }
 }

@@ -4,16 +4,16 @@
 //! unreadable reply leaves the batch for another try.
 
 use super::{
-    Config, GUARD, MemoryCandidate, contents,
+    Config, GUARD, MemoryCandidate,
     memories::{assemble, split},
-    parse_lines,
+    parse_lines, part, prompt,
 };
 use crate::{
     entities,
     ids::Ids,
     number::clamp_u32,
     pass::{ModelQuestion, Need, Purpose, Script},
-    recall::tokens,
+    recall::stems,
     record::{Entity, Expiration, Memory, MemoryKind, Retirement, TimeScope},
     reply::{is_none, says_nothing},
     rules::Merged,
@@ -37,10 +37,10 @@ pub enum Tier {
 }
 
 impl Tier {
-    pub(super) fn kinds(self) -> [MemoryKind; 4] {
+    pub(super) fn kinds(self) -> &'static [MemoryKind] {
         match self {
-            Self::LongTerm => MemoryKind::LONG_TERM,
-            Self::Session => MemoryKind::SESSION,
+            Self::LongTerm => &MemoryKind::LONG_TERM,
+            Self::Session => &MemoryKind::SESSION,
         }
     }
 
@@ -99,24 +99,34 @@ pub struct ConsolidationOutcome {
     pub entities: Vec<Entity>,
 }
 
-/// Asks to merge `batch` into `base`.
-pub fn prompt_for(kind: MemoryKind, base: &[&Memory], batch: &[&Memory]) -> ModelQuestion {
+/// Asks to merge `batch` into `base`. Both may have notes of several kinds.
+pub fn prompt_for(kinds: &[MemoryKind], base: &[&Memory], batch: &[&Memory]) -> ModelQuestion {
     let size = clamp_u32(base.len() + batch.len());
+    let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+    let listed = |memories: &[&Memory]| -> String {
+        let line = |memory: &&Memory| match kinds.len() {
+            1 => format!("- {}", memory.content),
+            _ => format!("- [{}] {}", memory.kind.as_str(), memory.content),
+        };
+        memories.iter().map(line).collect::<Vec<_>>().join("\n")
+    };
+    let task = format!(
+        "Work the new notes into the settled ones. Join notes of one kind that say the same or \
+         belong together into one richer note; lose no name, number or condition. Write only notes \
+         that are new or changed, one per line, in this form:\n\
+         [kind:importance:expiry] one statement\n\
+         Example: [{}:2:permanent] Hanna inherited the Old Mill from her aunt and repaired its \
+         wheel.\n\
+         kind: {}. importance: 1 to 3. expiry: scene, session or permanent.\n\
+         Notes that you do not mention stay as they are. If all of them should stay as they are, \
+         answer NONE.",
+        kinds.first().unwrap_or(&"fact"),
+        kinds.join(", "),
+    );
+    let (base, batch) = (part("Settled notes", &listed(base)), part("New notes", &listed(batch)));
     ModelQuestion {
         purpose: Purpose::Consolidation,
-        prompt: format!(
-            "{GUARD}\n\n\
-             Work the new notes into the settled ones. Join notes that say the same or belong \
-             together into one richer note; lose no name, number or condition. Write only \
-             notes that are new or changed, one per line, in this form:\n\
-             [{kind}:importance:expiry] one statement\n\
-             Notes that you do not mention stay as they are. If all of them should stay as they \
-             are, answer NONE.\n\n\
-             Settled notes:\n{}\n\nNew notes:\n{}",
-            contents(base),
-            contents(batch),
-            kind = kind.as_str()
-        ),
+        prompt: prompt(&[GUARD, &task, &base, &batch]),
         max_tokens: (60 * size).max(400),
     }
 }
@@ -210,31 +220,33 @@ pub fn run(
     let before = active.len();
     let mut ids = input.ids.clone();
     let mut answered = false;
-    for kind in input.tier.kinds() {
-        let batch: Vec<&Memory> =
-            active.iter().filter(|m| m.kind == kind && !m.consolidated).collect();
-        let least = if input.force { 1 } else { input.config.settings.consolidation.of(kind) };
-        if batch.len() < least {
-            continue;
-        }
-        let base: Vec<&Memory> =
-            active.iter().filter(|m| m.kind == kind && m.consolidated).collect();
-        let reply = script.ask(prompt_for(kind, &base, &batch))?;
-        match read(reply, input) {
-            ConsolidationReply::NothingToMerge => {
+    for kinds in due(&active, input) {
+        let of = |memory: &&Memory| kinds.contains(&memory.kind);
+        let batch: Vec<&Memory> = active.iter().filter(of).filter(|m| !m.consolidated).collect();
+        let base: Vec<&Memory> = active.iter().filter(of).filter(|m| m.consolidated).collect();
+        let question = prompt_for(&kinds, &base, &batch);
+        let reply =
+            script.ask_for(question, input.config.rules.text, |reply| read(reply, input))?;
+        match reply {
+            Some(ConsolidationReply::NothingToMerge) => {
                 answered = true;
-                for memory in active.iter_mut().filter(|memory| memory.kind == kind) {
+                for memory in active.iter_mut().filter(|memory| kinds.contains(&memory.kind)) {
                     memory.consolidated = true;
                 }
             }
-            ConsolidationReply::Unreadable => {}
-            ConsolidationReply::Merged(lines) => {
+            None => {}
+            Some(ConsolidationReply::Merged(lines)) => {
                 answered = true;
                 let known = base.iter().chain(&batch).map(|memory| memory.content.as_str());
                 let vectors =
                     script.vectors(known.chain(lines.iter().map(|line| line.content.as_str())))?;
                 let mut tier = Merging { active: &mut active, retired: &mut retired, vectors };
-                merge_kind(kind, &lines, input, &mut tier, &mut ids);
+                for kind in &kinds {
+                    // A line of another kind keeps that kind if it is asked about alone.
+                    let is_own = |line: &&MemoryCandidate| kinds.len() == 1 || line.kind == *kind;
+                    let own: Vec<MemoryCandidate> = lines.iter().filter(is_own).cloned().collect();
+                    merge_kind(*kind, &own, input, &mut tier, &mut ids);
+                }
             }
         }
     }
@@ -252,27 +264,39 @@ pub fn run(
     })
 }
 
+/// The kinds with enough new memories, as they are asked about: all at once, or with literal rules
+/// one after the other.
+fn due(active: &[Memory], input: &ConsolidationInput<'_>) -> Vec<Vec<MemoryKind>> {
+    let is_due = |kind: &MemoryKind| {
+        let new = active.iter().filter(|m| m.kind == *kind && !m.consolidated).count();
+        let least = if input.force { 1 } else { input.config.settings.consolidation.of(*kind) };
+        new >= least
+    };
+    let due: Vec<MemoryKind> = input.tier.kinds().iter().copied().filter(is_due).collect();
+    if input.config.rules.text.is_tolerant() {
+        if due.is_empty() { Vec::new() } else { vec![due] }
+    } else {
+        due.into_iter().map(|kind| vec![kind]).collect()
+    }
+}
+
 /// What a reply means.
 enum ConsolidationReply {
     NothingToMerge,
-    Unreadable,
     Merged(Vec<MemoryCandidate>),
 }
 
-/// Reads a reply. A line of another kind keeps that kind.
-fn read(reply: Option<&str>, input: &ConsolidationInput<'_>) -> ConsolidationReply {
-    let Some(reply) = reply else { return ConsolidationReply::Unreadable };
-    if is_none(reply, input.config.rules.text) {
-        return ConsolidationReply::NothingToMerge;
+/// Reads a reply; `None` if it has nothing of what was asked for. A line of another kind keeps that
+/// kind.
+fn read(reply: &str, input: &ConsolidationInput<'_>) -> Option<ConsolidationReply> {
+    let rules = input.config.rules;
+    let lines = parse_lines(reply, input.tier, rules);
+    let is_empty =
+        is_none(reply, rules.text) || lines.is_empty() && says_nothing(reply, rules.text);
+    if is_empty {
+        return Some(ConsolidationReply::NothingToMerge);
     }
-    let lines = parse_lines(reply, input.tier, input.config.rules);
-    if !lines.is_empty() {
-        ConsolidationReply::Merged(lines)
-    } else if says_nothing(reply, input.config.rules.text) {
-        ConsolidationReply::NothingToMerge
-    } else {
-        ConsolidationReply::Unreadable
-    }
+    (!lines.is_empty()).then_some(ConsolidationReply::Merged(lines))
 }
 
 /// A tier while its kinds are merged.
@@ -308,16 +332,17 @@ fn merge_kind(
         }
     }
     let keeps = input.config.rules.merged == Merged::Retired;
+    let names = input.entities.iter().flat_map(Entity::names).flat_map(stems).collect();
     for memory in batch {
         let nearest = merged.iter_mut().max_by(|a, b| {
             let overlap = |new: &Reconciled| jaccard(&new.memory.content, &memory.content);
             overlap(a).total_cmp(&overlap(b))
         });
         match nearest {
-            Some(new) if !keeps || replaces(&new.memory, &memory, vectors) => {
+            Some(new) if !keeps || replaces(&new.memory, &memory, &names, vectors) => {
                 parents.push(adopt(&mut new.memory, memory));
             }
-            Some(_) if keeps => active.push(Memory { consolidated: true, ..memory }),
+            _ if keeps => active.push(Memory { consolidated: true, ..memory }),
             Some(_) | None => {}
         }
     }
@@ -327,18 +352,23 @@ fn merge_kind(
     active.extend(merged.into_iter().map(|new| new.memory));
 }
 
-/// Whether a merged memory says what another one says: by their meaning, or because it has most of
-/// its words.
-fn replaces(merged: &Memory, memory: &Memory, vectors: &Vectors) -> bool {
+/// Whether a merged memory says what another one says: by their meaning, or because it has half
+/// of its words. Names do not count: notes about the same people say different things.
+fn replaces(
+    merged: &Memory,
+    memory: &Memory,
+    names: &FxHashSet<String>,
+    vectors: &Vectors,
+) -> bool {
     const SAME_COSINE: f64 = 0.75;
     let likeness = vectors.likeness(&merged.content, &memory.content);
     if likeness.measure == Measured::Vectors && likeness.score >= SAME_COSINE {
         return true;
     }
-    let stems = |text: &str| -> FxHashSet<String> {
-        tokens(text).into_iter().map(|token| token.stem).collect()
-    };
-    let (own, merged) = (stems(&memory.content), stems(&merged.content));
+    let (mut own, merged) = (stems(&memory.content), stems(&merged.content));
+    if !own.is_subset(names) {
+        own.retain(|stem| !names.contains(stem));
+    }
     2 * own.intersection(&merged).count() >= own.len()
 }
 
@@ -412,5 +442,29 @@ fn trim(active: &mut Vec<Memory>, retired: &mut Vec<Memory>, input: &Consolidati
         retired.extend(
             go.into_iter().map(|memory| Memory { retired: Some(Retirement::Evicted), ..memory }),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_notes_share_besides_names_says_whether_one_replaces_the_other() {
+        let note = |content: &str| Memory { content: content.to_owned(), ..Memory::default() };
+        let names = ["Odo", "Mara"].into_iter().flat_map(stems).collect();
+        let key = note("Odo gave Mara the brass key");
+        for (merged, expected) in [
+            ("Odo gave Mara the brass key that opens the crypt", true),
+            ("Odo gave Mara a horse and its saddle", false),
+        ] {
+            assert_eq!(
+                replaces(&note(merged), &key, &names, &Vectors::off()),
+                expected,
+                "{merged}"
+            );
+        }
+        // A note of names alone is compared by them.
+        assert!(replaces(&note("Odo and Mara"), &note("Mara, Odo"), &names, &Vectors::off()));
     }
 }

@@ -4,12 +4,12 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use regex::Regex;
 
-use super::{GUARD, bullets};
+use super::{GUARD, bullets, part, prompt};
 use crate::{
     pass::{ModelQuestion, Need, Purpose, Script},
     reply::{is_refusal, plain_lines, prose, says_nothing},
     rules::Rules,
-    text::{TextRules, pattern, reply_lines},
+    text::{TextRules, head, pattern, reply_lines},
 };
 
 static ALL_CLEAR: LazyLock<Regex> = LazyLock::new(|| {
@@ -21,19 +21,35 @@ static ALL_CLEAR: LazyLock<Regex> = LazyLock::new(|| {
 /// a sentence too.
 static MARK: LazyLock<Regex> = LazyLock::new(|| pattern(r"^[-•*\d.]+\s*"));
 
+/// A reply that is checked.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckedReply<'reply> {
+    /// The character that speaks.
+    pub speaker: &'reply str,
+    /// What it answers.
+    pub question: &'reply str,
+    /// The reply.
+    pub text: &'reply str,
+}
+
 /// Asks for contradictions.
-pub fn prompt_for(facts: &[&str], reply: &str) -> ModelQuestion {
+pub fn prompt_for(facts: &[&str], reply: CheckedReply<'_>) -> ModelQuestion {
+    const QUESTION: usize = 600;
+    let CheckedReply { speaker, question, text } = reply;
     ModelQuestion {
         purpose: Purpose::Continuity,
-        prompt: format!(
-            "{GUARD}\n\n\
-             Compare the newest reply with the facts. Name each statement of the reply that \
+        prompt: prompt(&[
+            GUARD,
+            "Compare the newest reply with the facts. Name each statement of the reply that \
              cannot be true together with a fact, one per line, as one sentence that says what \
-             the reply claims and what is known. Something new is no contradiction, nor is a \
-             change that the reply tells of. If there is none, answer NONE.\n\n\
-             Facts:\n{}\n\nReply:\n{reply}",
-            bullets(facts.iter().copied())
-        ),
+             the reply claims and what is known. Example: The reply says that Hanna has a \
+             brother, but she is an only child.\n\
+             Something new is no contradiction, nor is a change that the reply tells of, a lie, \
+             or a mistake of a person in the story. If there is none, answer NONE.",
+            &part("Facts", &bullets(facts.iter().copied())),
+            &part("It answers", head(question, QUESTION)),
+            &part(&format!("Reply of {speaker}"), text),
+        ]),
         max_tokens: 300,
     }
 }
@@ -63,15 +79,15 @@ pub fn parse(reply: &str, rules: &Rules) -> Vec<String> {
 pub fn repair_prompt(contradictions: &[String], facts: &[&str]) -> ModelQuestion {
     ModelQuestion {
         purpose: Purpose::Repair,
-        prompt: format!(
-            "{GUARD}\n\n\
-             The last reply of a story contradicted what is known. Write two to four sentences \
-             to the author of the next reply: what is true, and how to lead back to it without \
-             drawing attention to the slip.\n\n\
-             Contradictions:\n{}\n\nFacts:\n{}",
-            bullets(contradictions.iter().map(String::as_str)),
-            bullets(facts.iter().copied())
-        ),
+        prompt: prompt(&[
+            GUARD,
+            "The last reply of a story contradicted what is known. Write two to four sentences to \
+             the author of the next reply: what is true, and how to lead back to it without \
+             drawing attention to the slip. Example: Hanna is an only child. Let her correct \
+             herself in passing.",
+            &part("Contradictions", &bullets(contradictions.iter().map(String::as_str))),
+            &part("Facts", &bullets(facts.iter().copied())),
+        ]),
         max_tokens: 300,
     }
 }
@@ -88,7 +104,7 @@ pub struct ContinuityOutcome {
 /// Checks a reply. With `repair` set, asks for a repair note if there are contradictions.
 pub fn run(
     facts: &[&str],
-    reply: &str,
+    reply: CheckedReply<'_>,
     repair: bool,
     rules: &Rules,
     script: &mut Script<'_>,
@@ -144,18 +160,14 @@ mod tests {
             replies: vec![Some("- Odo is dead but speaks.".into()), Some(" Odo is dead. ".into())],
             ..Default::default()
         };
-        let found = run(
-            &["Odo is dead."],
-            "Odo waves.",
-            true,
-            &Rules::default(),
-            &mut Script::new(&answers),
-        )?;
+        let checked = CheckedReply { speaker: "Mara", question: "", text: "Odo waves." };
+        let found =
+            run(&["Odo is dead."], checked, true, &Rules::default(), &mut Script::new(&answers))?;
         assert_eq!(found.contradictions, ["Odo is dead but speaks."]);
         assert_eq!(found.repair.as_deref(), Some("Odo is dead."));
         let answers =
             crate::pass::Answers { replies: vec![Some("none".into())], ..Default::default() };
-        let found = run(&[], "x", true, &Rules::default(), &mut Script::new(&answers))?;
+        let found = run(&[], checked, true, &Rules::default(), &mut Script::new(&answers))?;
         assert_eq!(found, ContinuityOutcome::default());
         Ok(())
     }

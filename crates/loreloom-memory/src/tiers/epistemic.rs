@@ -4,15 +4,16 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use super::{Config, GUARD, PassSource};
+use super::{Config, GUARD, PassSource, part, prompt};
 use crate::{
+    cast::StoryCast,
     ids::Ids,
     pass::{ModelQuestion, Need, Purpose, Script},
     record::{Insight, InsightKind},
     reply::plain_lines,
     rules::Rules,
     text::{pattern, reply_lines},
-    window::{lines, speakers},
+    window::lines,
 };
 
 static LINE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\[(\w+)\]\s+([^|]*)\|(.*)$"));
@@ -38,42 +39,60 @@ pub struct ParsedInsight {
     pub content: String,
 }
 
+impl ParsedInsight {
+    fn with_names(self, cast: &StoryCast) -> Self {
+        Self {
+            subject: cast.person(&self.subject).to_owned(),
+            target: self.target.map(|target| cast.person(&target).to_owned()),
+            content: cast.named(&self.content),
+            ..self
+        }
+    }
+}
+
 /// Asks who knows what, with the known insights numbered.
 pub fn prompt_for(source: &PassSource<'_>, known: &[&Insight]) -> ModelQuestion {
-    let known: Vec<String> = known
-        .iter()
-        .enumerate()
-        .map(|(at, insight)| {
-            let target =
-                insight.target.as_ref().map(|name| format!(" from {name}")).unwrap_or_default();
-            let kind = insight.kind.as_str();
-            format!("{}. [{kind}] {}{target} | {}", at + 1, insight.subject, insight.content)
-        })
-        .collect();
-    let known = if known.is_empty() { "(none)".to_owned() } else { known.join("\n") };
+    let (known, (people, _, _)) = (numbered_lines(known), source.shown());
+    let task = format!(
+        "Note who knows what after this scene. {FORM} If there is nothing to note, answer NONE."
+    );
     ModelQuestion {
         purpose: Purpose::Epistemic,
-        prompt: format!(
-            "{GUARD}\n\n\
-             Note who knows what after this scene. One line each:\n\
-             [knows] Name | what\n[suspects] Name | what\n[believes] Name | what\n\
-             [unaware] Name | what\n[hiding] Name from Name | what\n\
-             Who was there or was told knows; who only senses it suspects. Believes is only \
-             for what is false. If the scene shows that somebody does not know something \
-             that others do, add unaware. Hiding needs somebody it is hidden from who has not \
-             been told; a promise to keep a secret counts as hiding. A lie means that the liar \
-             hides the truth and, if it was taken for true, that the hearer believes the lie; a \
-             statement against what the scene shows is a lie. Cover every named person. \
-             If a numbered note no longer holds, add a line [retire] with its number.\n\n\
-             Present: {}\n\n\
-             Notes so far:\n{known}\n\n\
-             Scene:\n{}",
-            speakers(source.messages()).join(", "),
-            lines(source.messages())
-        ),
+        prompt: prompt(&[
+            GUARD,
+            &task,
+            &people,
+            &part("Notes so far", &known.join("\n")),
+            &part("Scene", &lines(source.messages())),
+        ]),
         max_tokens: 400,
     }
 }
+
+/// Known insights as numbered lines.
+pub(super) fn numbered_lines(known: &[&Insight]) -> Vec<String> {
+    let line = |(insight, at): (&&Insight, usize)| {
+        let target = insight.target.as_ref().map(|name| format!(" from {name}"));
+        let (kind, target) = (insight.kind.as_str(), target.unwrap_or_default());
+        format!("{at}. [{kind}] {}{target} | {}", insight.subject, insight.content)
+    };
+    known.iter().zip(1..).map(line).collect()
+}
+
+/// The form of insights, for prompts.
+pub(super) const FORM: &str = "One line each:\n\
+        [knows] Name | what\n[suspects] Name | what\n[believes] Name | what\n\
+        [unaware] Name | what\n[hiding] Name from Name | what\n\
+        Example: [hiding] Hanna from Ruben | Hanna sold the bell to the abbot\n\
+        Judge from the scene who was there and could hear: not everybody in the list of people \
+        is present, and people whisper. Who was there or was told knows; who only senses it \
+        suspects. Believes is only for what is false. If the scene shows that somebody does not \
+        know something that others do, add unaware. Hiding needs somebody it is hidden from who \
+        has not been told; a promise to keep a secret counts as hiding. A lie means that the liar \
+        hides the truth and, if it was taken for true, that the hearer believes the lie; a \
+        statement against what the scene shows is a lie. Say the thing itself after the bar, as a \
+        whole statement with names. Note what matters for the plot and leave out small talk. If a \
+        numbered note no longer holds, add a line [retire] with its number.";
 
 /// Reads the insights of a reply. Comments, unknown tags and lines without `|` are skipped.
 pub fn parse(reply: &str, rules: &Rules) -> Vec<ParsedInsight> {
@@ -160,7 +179,9 @@ pub fn run(input: &EpistemicInput<'_>, script: &mut Script<'_>) -> Result<Episte
     let texts = parsed.iter().map(|new| new.content.as_str());
     let vectors = script.vectors(texts.chain(insights.iter().map(|i| i.content.as_str())))?;
     let mut news: Vec<Insight> = Vec::new();
+    let cast = input.source.cast();
     for new in parsed {
+        let new = if rules.text.is_tolerant() { new.with_names(&cast) } else { new };
         let insight = noted(new, &input.source, ids.next(), input.config);
         let says_it = |known: &Insight| {
             known.retired.is_none()
@@ -185,7 +206,7 @@ pub fn run(input: &EpistemicInput<'_>, script: &mut Script<'_>) -> Result<Episte
 fn noted(new: ParsedInsight, source: &PassSource<'_>, id: String, config: Config<'_>) -> Insight {
     Insight {
         id,
-        receipts: source.support(&new.content),
+        receipts: source.support_beyond_names(&new.content),
         kind: new.kind,
         subject: new.subject,
         target: new.target,

@@ -4,14 +4,14 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Config, GUARD, PassSource};
+use super::{Config, GUARD, PassSource, part, prompt};
 use crate::{
+    cast::StoryCast,
     pass::{ModelQuestion, Need, Purpose, Script},
     record::{Entity, Ledger, StateKind},
     reply::plain_lines,
     rules::Rules,
     text::{pattern, reply_lines},
-    window::lines,
 };
 
 static CARD: LazyLock<Regex> =
@@ -39,22 +39,22 @@ pub fn prompt_for(source: &PassSource<'_>, tracked: &[(&str, StateKind)]) -> Mod
         .iter()
         .map(|kind| format!("{}: {}", kind.as_str(), kind.fields().join(", ")))
         .collect();
+    let task = format!(
+        "Give the current state of these people and things, as the story shows it. One line \
+         each:\n\
+         [state:Name:type] field=value | field=value\n\
+         Example: [state:Hanna:character] location=the mill loft | injuries=a sprained wrist\n\
+         Fields by type:\n{}\n\
+         Give only fields the story speaks of; leave out what is not known, and leave out whoever \
+         does not appear. If something is over (a wound healed, a thing given away), give the new \
+         value. If nothing is known, answer NONE.",
+        fields.join("\n")
+    );
+    let (people, _, story) = source.shown();
+    let tracked = part("Known", &entities.join(", "));
     ModelQuestion {
         purpose: Purpose::Ledger,
-        prompt: format!(
-            "{GUARD}\n\n\
-             Give the current state of these people and things, as the story shows it. One \
-             line each:\n\
-             [state:Name:type] field=value | field=value\n\
-             Fields by type:\n{}\n\
-             Give only fields the story speaks of; leave out what is not known, and leave out \
-             whoever does not appear. If nothing is known, answer NONE.\n\n\
-             Known: {}\n\n\
-             Story:\n{}",
-            fields.join("\n"),
-            entities.join(", "),
-            lines(source.messages())
-        ),
+        prompt: prompt(&[GUARD, &task, &people, &tracked, &story]),
         max_tokens: 400,
     }
 }
@@ -123,8 +123,25 @@ pub fn run(input: &LedgerInput<'_>, script: &mut Script<'_>) -> Result<LedgerOut
         })?
         .unwrap_or_default();
     let news = if input.config.rules.ledger_expires { sourced(news, &input.source) } else { news };
+    let cast = input.source.cast();
+    let news = if rules.text.is_tolerant() { with_names(&news, &cast) } else { news };
     ledger.merge(&news);
     Ok(LedgerOutcome { updated: news.len(), ledger })
+}
+
+/// Cards of people under the names that the story gives them.
+fn with_names(news: &Ledger, cast: &StoryCast) -> Ledger {
+    let mut named = Ledger::default();
+    for (key, card) in news.iter() {
+        let kind = key.rsplit_once('|').map_or("", |(_, kind)| kind);
+        let name = card.name.as_deref().map(|name| cast.person(name).to_owned());
+        let key = name.as_deref().map_or_else(|| key.to_owned(), |name| Ledger::key(name, kind));
+        let known = named.entry(&key);
+        known.name = name;
+        known.sources.extend(card.sources.clone());
+        known.fields.extend(card.fields.clone());
+    }
+    named
 }
 
 /// Gives each value the message it was read from: the newest that shares its words, or the newest

@@ -17,16 +17,18 @@ use crate::{
 
 /// A tag at the start of a line, and a statement after it or on the next line. The tag may be
 /// longer than the name of its kind, and may contain a line break.
-fn tagged(kinds: [MemoryKind; 4]) -> Regex {
-    let kinds = kinds.map(MemoryKind::as_str).join("|");
+fn tagged(kinds: &[MemoryKind]) -> Regex {
+    let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+    let kinds = kinds.join("|");
     pattern(&format!(r"(?im)^\[({kinds})([^\]]*)\](\s*)(.+)$"))
 }
 
-static LONG_TERM: LazyLock<Regex> = LazyLock::new(|| tagged(MemoryKind::LONG_TERM));
-static SESSION: LazyLock<Regex> = LazyLock::new(|| tagged(MemoryKind::SESSION));
+static LONG_TERM: LazyLock<Regex> = LazyLock::new(|| tagged(&MemoryKind::LONG_TERM));
+static SESSION: LazyLock<Regex> = LazyLock::new(|| tagged(&MemoryKind::SESSION));
 static SCORE: LazyLock<Regex> = LazyLock::new(|| pattern(r":\s*([1-3])\b"));
 static EXPIRY: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i):\s*(scene|session|permanent)\b"));
 static ENTITY: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)entity=([^:\[\]]*)"));
+static REPLACES: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)replaces?\s*=\s*#?(\d+)"));
 static ENTITIES: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)entit(?:y|ies)\s*=([^:\[\]]*)"));
 
 /// A memory that a model proposes.
@@ -42,6 +44,8 @@ pub struct MemoryCandidate {
     pub expiration: Expiration,
     /// Names in its tag, as `Name` or `Name/kind`.
     pub entities: Vec<String>,
+    /// The number of the known note that it replaces, from 1.
+    pub replaces: Option<usize>,
 }
 
 /// Reads all lines of a tier's kinds whose statement is long enough.
@@ -88,7 +92,11 @@ pub(super) fn for_each_tagged(
 fn candidate(parts: &Captures<'_>, tier: Tier, rules: &Rules) -> Option<MemoryCandidate> {
     let kind = *tier.kinds().iter().find(|kind| kind.as_str().eq_ignore_ascii_case(&parts[1]))?;
     let (modifiers, mut content) = (&parts[2], parts[4].trim());
-    if rules.text.is_tolerant() {
+    let is_tolerant = rules.text.is_tolerant();
+    if kind == MemoryKind::Private && !is_tolerant {
+        return None;
+    }
+    if is_tolerant {
         // `[fact]: Mara …`, `[fact] - Mara …`
         content = content.trim_start_matches([':', '-', '–', '—', ' ']);
     }
@@ -112,7 +120,10 @@ fn candidate(parts: &Captures<'_>, tier: Tier, rules: &Rules) -> Option<MemoryCa
             .map(str::to_owned)
             .collect()
     });
-    Some(MemoryCandidate { kind, content: content.to_owned(), importance, expiration, entities })
+    let replaces = REPLACES.captures(modifiers).filter(|_| is_tolerant);
+    let replaces = replaces.and_then(|number| number[1].parse().ok());
+    let content = content.to_owned();
+    Some(MemoryCandidate { kind, content, importance, expiration, entities, replaces })
 }
 
 #[cfg(test)]

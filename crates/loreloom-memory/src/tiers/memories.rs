@@ -3,19 +3,24 @@
 
 use std::ops::Range;
 
-use loreloom_core::{chat::PathItem, ids::MessageId};
+use loreloom_core::{
+    chat::{PathItem, Role},
+    ids::MessageId,
+};
 use rustc_hash::FxHashSet;
 
-use super::MemoryCandidate;
+use super::{MemoryCandidate, part};
 use crate::{
+    cast::StoryCast,
     entities,
     ids::Ids,
     number::clamp_u32,
-    recall::tokens,
+    recall::stems,
     record::{Entity, EntityId, Memory, Retirement, TimeScope},
     rules::Rules,
-    text::{normal, units},
-    window::speakers,
+    text::{head, normal, units},
+    verify::{Neighbour, PassedCandidate, Verified},
+    window::{lines, speakers},
 };
 use loreloom_ports::MemoryId;
 
@@ -31,11 +36,28 @@ pub struct PassSource<'story> {
     pub heard: Option<&'story [PathItem]>,
     /// The chat's id.
     pub chat_id: &'story str,
+    /// The character whose card is used.
+    pub character: &'story str,
+    /// The lore of these turns. It needs no notes.
+    pub lore: &'story [String],
     /// The time.
     pub now: i64,
 }
 
 impl<'story> PassSource<'story> {
+    /// The people of the story.
+    pub fn cast(&self) -> StoryCast {
+        StoryCast::of(self.chat, self.character)
+    }
+
+    /// The people of the story, the lore and the messages, for a prompt.
+    pub(super) fn shown(&self) -> (String, String, String) {
+        const MOST_LORE: usize = 1600;
+        let lore = self.lore.iter().map(|text| text.trim()).collect::<Vec<_>>().join("\n");
+        let lore = part("Lore, known anyway: do not note what it says", head(&lore, MOST_LORE));
+        (self.cast().sentence(), lore, part("Story", &lines(self.messages())))
+    }
+
     /// The messages to read.
     pub fn messages(&self) -> &'story [PathItem] {
         self.heard.unwrap_or_else(|| self.chat.get(self.window.clone()).unwrap_or_default())
@@ -62,15 +84,30 @@ impl<'story> PassSource<'story> {
     /// Only an edit of these messages removes the memory. If it rested on the whole window, a
     /// corrected typo forty messages back would remove it.
     pub fn support(&self, statement: &str) -> Vec<MessageId> {
+        self.sharing(&stems(statement))
+    }
+
+    /// The same without the names of the story's people, which occur everywhere. If only names are
+    /// shared, they count.
+    pub(super) fn support_beyond_names(&self, statement: &str) -> Vec<MessageId> {
+        let cast = self.cast();
+        let names = cast.characters.iter().chain([&cast.player]).flat_map(|name| stems(name));
+        let names: FxHashSet<String> = names.collect();
+        let words: FxHashSet<String> = stems(statement).difference(&names).cloned().collect();
+        let is_shared = |item: &PathItem| !stems(&item.message.text).is_disjoint(&words);
+        if self.messages().iter().any(is_shared) {
+            self.sharing(&words)
+        } else {
+            self.support(statement)
+        }
+    }
+
+    fn sharing(&self, wanted: &FxHashSet<String>) -> Vec<MessageId> {
         const MOST: usize = 4;
-        let stems = |text: &str| -> FxHashSet<String> {
-            tokens(text).into_iter().map(|token| token.stem).collect()
-        };
-        let wanted = stems(statement);
         let mut shared: Vec<(usize, MessageId)> = self
             .messages()
             .iter()
-            .map(|item| (stems(&item.message.text).intersection(&wanted).count(), item.id))
+            .map(|item| (stems(&item.message.text).intersection(wanted).count(), item.id))
             .collect();
         let best = shared.iter().map(|(count, _)| *count).max().unwrap_or(0);
         if best == 0 {
@@ -82,6 +119,34 @@ impl<'story> PassSource<'story> {
             shared.remove(weakest);
         }
         shared.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// Whether a statement comes from messages that were heard. It does not if only messages that
+    /// were missed share its words.
+    pub(super) fn is_heard(&self, statement: &str) -> bool {
+        let Some(heard) = self.heard else { return true };
+        let all = PassSource { heard: None, ..self.clone() };
+        let support = all.support(statement);
+        support.iter().any(|id| heard.iter().any(|item| item.id == *id))
+    }
+
+    /// Those who speak in the messages. A message without a name counts for the person it is of.
+    fn witnesses(&self, rules: &Rules) -> Vec<String> {
+        let mut names = speakers(self.messages());
+        if rules.text.is_tolerant() {
+            let cast = self.cast();
+            let is_unnamed = |role| {
+                let mut messages = self.messages().iter().map(|item| &item.message);
+                messages.any(|message| message.role == role && message.name.is_none())
+            };
+            let own = [(Role::User, cast.player.as_str()), (Role::Assistant, self.character)];
+            for (_, name) in own.into_iter().filter(|(role, _)| is_unnamed(*role)) {
+                if !name.is_empty() && !names.iter().any(|known| known == name) {
+                    names.push(name.to_owned());
+                }
+            }
+        }
+        names
     }
 
     /// A new memory from these messages.
@@ -104,7 +169,7 @@ impl<'story> PassSource<'story> {
             receipts: self.support(&candidate.content),
             source_messages: vec![self.range(rules)],
             source_chat_id: Some(self.chat_id.to_owned()),
-            witnessed_by: speakers(self.messages()),
+            witnessed_by: self.witnesses(rules),
             ..Memory::default()
         }
     }
@@ -116,6 +181,84 @@ impl<'story> PassSource<'story> {
 pub(super) struct Numbered {
     pub(super) id: String,
     pub(super) candidate: MemoryCandidate,
+}
+
+/// The notes that a prompt shows, in their order: those that share most words with the newest
+/// messages. With literal rules, all of them.
+///
+/// This depends on nothing but notes and path, so that the numbers in a reply mean the same notes
+/// wherever it is read.
+pub(crate) fn relevant<'memory>(
+    known: Vec<&'memory Memory>,
+    chat: &[PathItem],
+    rules: &Rules,
+) -> Vec<&'memory Memory> {
+    const SHOWN: usize = 12;
+    const NEWEST: usize = 20;
+    if !rules.text.is_tolerant() || known.len() <= SHOWN {
+        return known;
+    }
+    let newest = chat.iter().rev().take(NEWEST);
+    let words: FxHashSet<String> = newest.flat_map(|item| stems(&item.message.text)).collect();
+    let shared = |memory: &Memory| stems(&memory.content).intersection(&words).count();
+    let mut ranked: Vec<(usize, usize)> =
+        known.iter().enumerate().map(|(at, memory)| (shared(memory), at)).collect();
+    ranked.sort_by_key(|(shared, at)| (std::cmp::Reverse(*shared), *at));
+    ranked.truncate(SHOWN);
+    let mut kept: Vec<usize> = ranked.into_iter().map(|(_, at)| at).collect();
+    kept.sort_unstable();
+    kept.into_iter().map(|at| known[at]).collect()
+}
+
+/// Candidates with the names of the story's people. With literal rules, as they are.
+pub(super) fn with_names(
+    candidates: Vec<MemoryCandidate>,
+    source: &PassSource<'_>,
+    rules: &Rules,
+) -> Vec<MemoryCandidate> {
+    if !rules.text.is_tolerant() {
+        return candidates;
+    }
+    let cast = source.cast();
+    let entity = |token: &String| match token.split_once('/') {
+        Some((name, kind)) => format!("{}/{kind}", cast.person(name)),
+        None => cast.person(token).to_owned(),
+    };
+    let named = |new: MemoryCandidate| MemoryCandidate {
+        content: cast.named(&new.content),
+        entities: new.entities.iter().map(entity).collect(),
+        ..new
+    };
+    candidates.into_iter().map(named).collect()
+}
+
+/// The known note that a candidate replaces by its number. Models copy numbers from examples and
+/// other lists, so both must share a word, and notes of another kind two.
+fn replaced_by_number(candidate: &MemoryCandidate, shown: &[&Memory]) -> Option<MemoryId> {
+    let old = shown.get(candidate.replaces?.checked_sub(1)?)?;
+    let is_other = normal(&old.content) != normal(&candidate.content);
+    let (words, known) = (stems(&candidate.content), stems(&old.content));
+    let least = if old.kind == candidate.kind { 1 } else { 2 };
+    let concerns = words.intersection(&known).count() >= least;
+    (is_other && concerns && !old.id.0.is_empty()).then(|| old.id.clone())
+}
+
+/// Lets candidates replace the notes whose numbers they name, whatever their words.
+pub(super) fn replace_by_number(
+    verified: &mut Verified,
+    candidates: &[Numbered],
+    shown: &[&Memory],
+) {
+    for (at, new) in candidates.iter().enumerate() {
+        let Some(old) = replaced_by_number(&new.candidate, shown) else { continue };
+        let neighbour = Some(Neighbour::Superseded(old.clone()));
+        if let Some(passed) = verified.passed.iter_mut().find(|passed| passed.candidate == at) {
+            passed.neighbour = neighbour;
+        } else {
+            verified.confirmed.retain(|id| *id != old);
+            verified.passed.push(PassedCandidate { candidate: at, neighbour });
+        }
+    }
 }
 
 /// Numbers candidates, and drops those that `is_fit` refuses or that repeat an earlier one.
@@ -191,9 +334,7 @@ pub(super) fn faded<'memory>(retired: &'memory [Memory], rules: &Rules) -> Vec<&
 pub(super) fn revive(active: &mut Vec<Memory>, retired: &mut Vec<Memory>, ids: &[&MemoryId]) {
     let is_meant = |memory: &Memory| {
         memory.superseded_by.is_none()
-            && memory
-                .retired
-                .is_some_and(|why| why != Retirement::Held && why != Retirement::ByHand)
+            && matches!(memory.retired, Some(Retirement::Unconfirmed | Retirement::Evicted))
             && ids.contains(&&memory.id)
     };
     let (back, left): (Vec<Memory>, Vec<Memory>) =
@@ -289,6 +430,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::record::{Expiration, MemoryKind};
 
     #[test]
     fn a_statement_rests_on_the_messages_that_share_its_words() {
@@ -296,8 +438,15 @@ mod tests {
             ["Hello there.", "Odo sold his boat to Lis.", "Why?", "The boat leaked, Odo said."];
         let messages = texts.map(|text| Message::new(Role::User, Some("N"), text));
         let path = Path::of(ChatId::from("c"), messages);
-        let source =
-            PassSource { chat: path.items(), window: 0..4, heard: None, chat_id: "c", now: 0 };
+        let source = PassSource {
+            chat: path.items(),
+            window: 0..4,
+            heard: None,
+            chat_id: "c",
+            character: "",
+            lore: &[],
+            now: 0,
+        };
         let places = |statement: &str| -> Vec<usize> {
             let ids = source.support(statement);
             (0..4).filter(|at| ids.contains(&path.items()[*at].id)).collect()
@@ -349,5 +498,33 @@ mod tests {
         let mut three = [same[0].clone(), same[1].clone(), memory("c", 0, 0.7)];
         supersede(&mut three, &"c".into(), &"a".into(), 4);
         assert!(three[2].supersedes.is_empty(), "what is retired cannot be replaced again");
+    }
+
+    #[test]
+    fn a_number_replaces_only_a_note_about_the_same() {
+        let known = Memory {
+            id: "1".into(),
+            kind: MemoryKind::Fact,
+            content: "Mara lives at the pier".to_owned(),
+            ..Memory::default()
+        };
+        for (kind, content, number, expected) in [
+            (MemoryKind::Fact, "Mara lives in Carrow now", 1, true),
+            (MemoryKind::Fact, "Odo owns a horse", 1, false),
+            (MemoryKind::Fact, "Mara lives in Carrow now", 2, false),
+            (MemoryKind::Event, "Mara left the pier", 1, true),
+            (MemoryKind::Event, "Mara sang", 1, false),
+        ] {
+            let candidate = MemoryCandidate {
+                kind,
+                content: content.to_owned(),
+                importance: 2,
+                expiration: Expiration::Permanent,
+                entities: Vec::new(),
+                replaces: Some(number),
+            };
+            let found = replaced_by_number(&candidate, &[&known]).is_some();
+            assert_eq!(found, expected, "{content} {number}");
+        }
     }
 }

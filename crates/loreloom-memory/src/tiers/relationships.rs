@@ -4,10 +4,12 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use regex::Regex;
 
-use super::{GUARD, PassSource};
+use super::{GUARD, PassSource, part, prompt};
 use crate::{
+    card::description,
     pass::{ModelQuestion, Need, Purpose, Script},
-    record::{Descriptor, Magnitude, Pair, Relationships},
+    people::People,
+    record::{Descriptor, Magnitude, Pair, Relationship, Relationships},
     reply::plain_lines,
     rules::Rules,
     text::{TextRules, pattern, reply_lines},
@@ -48,28 +50,44 @@ pub struct Delta {
 
 /// Asks how feelings changed.
 pub fn prompt_for(source: &PassSource<'_>, known: &Relationships, card: &str) -> ModelQuestion {
-    let known: Vec<String> = known
-        .iter()
-        .map(|(pair, relationship)| format!("{pair}: {}", describe(&relationship.descriptors)))
-        .collect();
-    let known = if known.is_empty() { "(none)".to_owned() } else { known.join("\n") };
+    let (people, _, _) = source.shown();
+    let task = format!(
+        "Say how the people of this scene now feel about each other. {FORM} If nothing \
+         shows, answer NONE."
+    );
     ModelQuestion {
         purpose: Purpose::Relationships,
-        prompt: format!(
-            "{GUARD}\n\n\
-             Say how the people of this scene now feel about each other. One line for each \
-             pair whose feelings the scene shows:\n\
-             Subject -> Target: word(strength), word(strength), !word\n\
-             strength is low, medium or high. Repeat known feelings that still hold; put ! \
-             before one that is gone. At most {MOST} words for a pair, single lower-case \
-             words. If nothing shows, answer NONE.\n\n\
-             Known feelings:\n{known}\n\n\
-             About the main character (only to begin a pair that is not known):\n{card}\n\n\
-             Scene:\n{}",
-            lines(source.messages())
-        ),
+        prompt: prompt(&[
+            GUARD,
+            &task,
+            &people,
+            &part("Known feelings", &known_feelings(known)),
+            &part(
+                "About the main character (only to begin a pair that is not known)",
+                &description(card, CARD),
+            ),
+            &part("Scene", &lines(source.messages())),
+        ]),
         max_tokens: 300,
     }
+}
+
+/// The most characters of a card in the prompt.
+const CARD: usize = 1200;
+
+/// The form of feelings, for prompts.
+pub(super) const FORM: &str = "One line for each pair whose feelings the scene shows:\n\
+     Subject -> Target: word(strength), word(strength), !word\n\
+     Example: Hanna -> Ruben: fond(high), wary(low), !angry\n\
+     strength is low, medium or high. Repeat known feelings that still hold; put ! before one that \
+     is gone. At most 6 words for a pair, single lower-case words.";
+
+/// Known feelings, one line for each pair.
+pub(super) fn known_feelings(known: &Relationships) -> String {
+    let line = |(pair, relationship): (&str, &Relationship)| {
+        format!("{}: {}", pair.replace('→', " -> "), describe(&relationship.descriptors))
+    };
+    known.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Feelings as `word(strength), word(strength)`.
@@ -206,8 +224,22 @@ pub(super) fn update(
     rules: &Rules,
     script: &mut Script<'_>,
 ) -> Result<(), Need> {
-    let reply = script.ask(prompt_for(source, known, card))?.unwrap_or_default();
-    for delta in parse(reply, rules) {
+    let question = prompt_for(source, known, card);
+    let deltas = script.ask_for(question, rules.text, |reply| {
+        let deltas = parse(reply, rules);
+        (!deltas.is_empty()).then_some(deltas)
+    })?;
+    let (cast, people) = (source.cast(), People::of(source.chat));
+    for mut delta in deltas.unwrap_or_default() {
+        if rules.text.is_tolerant() {
+            delta.subject = cast.person(&delta.subject).to_owned();
+            delta.target = cast.person(&delta.target).to_owned();
+            // In a group, everybody keeps the feelings that concern them, or they grow old unseen.
+            let is_own = |name: &str| people.are_one(name, source.character);
+            if source.heard.is_some() && !is_own(&delta.subject) && !is_own(&delta.target) {
+                continue;
+            }
+        }
         apply(known, &delta, source.now, rules.text);
     }
     Ok(())

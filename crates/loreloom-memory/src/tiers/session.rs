@@ -4,13 +4,14 @@ use super::{
     Config, GUARD, MemoryCandidate, PassSource,
     consolidation::Tier,
     contents,
+    healing::replace_wounds,
     lines::read_lines,
-    longterm::{UpdateAnswer, parse_update, update_prompt},
+    longterm::{REPLACES, RULES, UpdateAnswer, VALUES, answers_about},
     memories::{
-        Numbered, assemble, confirm_and_decay, faded, has_length, link, revive, screened, split,
-        supersede,
+        Numbered, assemble, confirm_and_decay, faded, has_length, link, relevant,
+        replace_by_number, revive, screened, split, supersede, with_names,
     },
-    parse_lines, triggers,
+    numbered, parse_lines, part, prompt, triggers,
 };
 use crate::{
     ids::Ids,
@@ -20,8 +21,7 @@ use crate::{
     score::trim_with_new,
     similarity::{Measured, Vectors},
     text::overlap_of_larger,
-    verify::{Neighbour, verify},
-    window::lines,
+    verify::{Neighbour, PassedCandidate, verify},
 };
 use loreloom_ports::MemoryId;
 
@@ -62,30 +62,29 @@ pub fn prompt_for(
     session: &[&Memory],
     longterm: &[&Memory],
 ) -> ModelQuestion {
+    let (people, lore, story) = source.shown();
+    let task = format!(
+        "Note what must stay consistent for the rest of this conversation. One line each:\n\
+         [kind:importance:expiry:entity=Name/type,Name/type] one short statement\n\
+         Example: [detail:1:scene:entity=Hanna/character] Hanna has hung her wet coat by the \
+         stove.\n\
+         {KINDS}\n{VALUES}\n\
+         Rules: {RULES} {REPLACES} Keep a statement under 240 characters. If there is nothing \
+         new, answer NONE."
+    );
+    let longterm = contents(&longterm[..longterm.len().min(KNOWN_SHOWN)]);
+    let longterm = part("Known for good, no need to note", &longterm);
+    let noted = part("Noted in this conversation", &numbered(session));
     ModelQuestion {
         purpose: Purpose::Session,
-        prompt: format!(
-            "{GUARD}\n\n\
-             Note what must stay consistent for the rest of this conversation. One line each:\n\
-             [kind:importance:expiry:entity=Name/type,Name/type] one short statement\n\
-             kind: scene (place, time, mood), revelation (something came to light), \
-             development (something changed between people or in the plot), detail (a small \
-             thing that must stay true).\n\
-             importance: 1 minor, 2 notable, 3 vital. expiry: scene, session or permanent.\n\
-             type: character, place, object, faction or concept.\n\
-             Rules: only what the text shows; name people; one statement per line, under 240 \
-             characters; nothing that is already noted, unless it changed: then say what it is \
-             now. If there is nothing new, answer NONE.\n\n\
-             Known for good:\n{}\n\n\
-             Noted in this conversation:\n{}\n\n\
-             Story:\n{}",
-            contents(&longterm[..longterm.len().min(KNOWN_SHOWN)]),
-            contents(session),
-            lines(source.messages())
-        ),
+        prompt: prompt(&[GUARD, &task, &people, &longterm, &noted, &lore, &story]),
         max_tokens: 500,
     }
 }
+
+/// The kinds of session memory, for prompts.
+pub(super) const KINDS: &str = "kind: scene (place, time, mood), revelation (something came to light), development (something \
+     changed between people or in the plot), detail (a small thing that must stay true).";
 
 /// Reads the model's reply.
 pub fn parse(reply: &str, rules: &Rules) -> Vec<MemoryCandidate> {
@@ -99,18 +98,18 @@ pub fn run(input: &SessionInput<'_>, script: &mut Script<'_>) -> Result<SessionO
         return Ok(unchanged(input));
     }
     let (mut current, mut retired) = split(input.memories);
-    let shown: Vec<&Memory> = current.iter().collect();
+    let shown = relevant(current.iter().collect(), source.chat, rules);
     let question = prompt_for(source, &shown, input.longterm);
     let read =
         script.ask_for(question, rules.text, |reply| read_lines(reply, Tier::Session, rules))?;
-    let read = read.unwrap_or_default();
-    let known: Vec<&Memory> = shown.into_iter().chain(faded(&retired, rules)).collect();
+    let read = with_names(read.unwrap_or_default(), source, rules);
+    let known: Vec<&Memory> = current.iter().chain(faded(&retired, rules)).collect();
     let mut ids = input.ids.clone();
     let candidates = screened(read, &mut ids, |new| has_length(&new.content, 5, 240));
     if candidates.is_empty() {
         return Ok(unchanged(input));
     }
-    let (newcomers, confirmed) = decide(&candidates, &known, config, script)?;
+    let (newcomers, confirmed) = decide(&candidates, (&known, &shown), config, script)?;
     let replaced = newcomers.iter().filter_map(|(_, replaces)| replaces.as_ref());
     let meant: Vec<&MemoryId> = confirmed.iter().chain(replaced).collect();
     revive(&mut current, &mut retired, &meant);
@@ -147,19 +146,35 @@ type Decided<'new> = (Vec<(&'new Numbered, Option<MemoryId>)>, Vec<MemoryId>);
 /// dropped for being similar to it.
 fn decide<'new>(
     candidates: &'new [Numbered],
-    known: &[&Memory],
+    (known, shown): (&[&Memory], &[&Memory]),
     config: Config<'_>,
     script: &mut Script<'_>,
 ) -> Result<Decided<'new>, Need> {
     let text = |new: &'new Numbered| new.candidate.content.as_str();
     let vectors = script
         .vectors(candidates.iter().map(text).chain(known.iter().map(|m| m.content.as_str())))?;
-    let verified = verify(
+    let mut verified = verify(
         candidates.iter().map(|new| (new.candidate.kind, text(new))),
         known,
         config.profile,
         vectors,
     );
+    replace_by_number(&mut verified, candidates, shown);
+    if config.rules.text.is_tolerant() {
+        replace_wounds(&mut verified, candidates, known);
+    }
+    let text_of = |id: &MemoryId| {
+        let old = known.iter().find(|memory| memory.id == *id);
+        old.map_or("", |memory| memory.content.as_str())
+    };
+    let uncertain = |passed: &PassedCandidate| match &passed.neighbour {
+        Some(Neighbour::Uncertain { existing, .. }) if config.rules.session_updates => {
+            Some((text(&candidates[passed.candidate]), text_of(existing)))
+        }
+        Some(_) | None => None,
+    };
+    let pairs: Vec<(&str, &str)> = verified.passed.iter().filter_map(uncertain).collect();
+    let mut answers = answers_about(&pairs, config.rules.text, script)?.into_iter();
     let mut kept: Vec<(&Numbered, Option<MemoryId>)> = Vec::new();
     let mut confirmed = verified.confirmed;
     for passed in verified.passed {
@@ -167,10 +182,8 @@ fn decide<'new>(
         let replaces = match passed.neighbour {
             Some(Neighbour::Superseded(id)) => Some(id),
             Some(Neighbour::Uncertain { existing, .. }) if config.rules.session_updates => {
-                let old = known.iter().find(|memory| memory.id == existing);
-                let old = old.map_or("", |memory| memory.content.as_str());
-                let answer = script.ask(update_prompt(text(new), old))?.map(parse_update);
-                (answer == Some(UpdateAnswer::Update)).then_some(existing)
+                let is_update = answers.next().flatten() == Some(UpdateAnswer::Update);
+                is_update.then_some(existing)
             }
             Some(Neighbour::Uncertain { .. }) | None => None,
         };

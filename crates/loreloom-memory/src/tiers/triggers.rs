@@ -1,12 +1,12 @@
 //! Trigger words: they recall a memory that does not contain them.
 
-use super::{Config, GUARD};
+use super::{Config, GUARD, part, prompt};
 use crate::{
-    number::{floor, real},
+    number::{clamp_u32, floor, real},
     pass::{ModelQuestion, Need, Purpose, Script},
     record::Memory,
     rules::Rules,
-    text::keywords,
+    text::{keywords, reply_lines},
 };
 
 /// The most trigger words of a memory.
@@ -23,6 +23,21 @@ pub fn prompt_for(memory: &str) -> ModelQuestion {
              words alone, separated by commas.\n\nNote: {memory}"
         ),
         max_tokens: 60,
+    }
+}
+
+/// Asks for the trigger words of several memories.
+fn prompt_for_all(memories: &[&str]) -> ModelQuestion {
+    let notes = memories.iter().zip(1..).map(|(memory, at)| format!("{at}. {memory}"));
+    let notes: Vec<String> = notes.collect();
+    let task = "Name for each note four to six single words that, if they came up in a \
+                conversation, should bring it to mind, and that are not in the note themselves. \
+                Answer with one line for each note: its number, then the words, separated by \
+                commas. Example: 1. flour, miller, harvest, bread";
+    ModelQuestion {
+        purpose: Purpose::Triggers,
+        prompt: prompt(&[GUARD, task, &part("Notes", &notes.join("\n"))]),
+        max_tokens: 60 * clamp_u32(memories.len()),
     }
 }
 
@@ -74,24 +89,49 @@ pub(super) fn complete(
     let texts: Vec<String> =
         memories.iter().filter(|m| m.is_active()).map(|m| m.content.clone()).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    for memory in memories.iter_mut() {
-        if memory.is_active()
-            && memory.triggers.is_empty()
-            && !memory.triggers_asked
-            && wants(memory)
-        {
-            let words = if asks {
-                let reply = script.ask(prompt_for(&memory.content))?;
-                memory.triggers_asked = reply.is_some();
-                parse(reply.unwrap_or_default(), &memory.content, config.rules)
-            } else {
-                derived(&memory.content, config.rules)
-            };
-            // Only new words are filtered. Existing ones passed before, or a person wrote them.
+    let is_meant = |memory: &Memory| {
+        let has_none = memory.triggers.is_empty() && !memory.triggers_asked;
+        memory.is_active() && has_none && wants(memory)
+    };
+    let meant: Vec<usize> = (0..memories.len()).filter(|at| is_meant(&memories[*at])).collect();
+    if asks && config.rules.text.is_tolerant() && meant.len() > 1 {
+        let notes: Vec<&str> = meant.iter().map(|at| memories[*at].content.as_str()).collect();
+        let Some(reply) = script.ask(prompt_for_all(&notes))? else { return Ok(()) };
+        for (at, words) in meant.iter().zip(numbered_lines(reply, meant.len())) {
+            let memory = &mut memories[*at];
+            memory.triggers_asked = true;
+            let words = parse(words, &memory.content, config.rules);
             memory.triggers = distinctive(&words, &texts);
         }
+        return Ok(());
+    }
+    for at in meant {
+        let memory = &mut memories[at];
+        let words = if asks {
+            let reply = script.ask(prompt_for(&memory.content))?;
+            memory.triggers_asked = reply.is_some();
+            parse(reply.unwrap_or_default(), &memory.content, config.rules)
+        } else {
+            derived(&memory.content, config.rules)
+        };
+        // Only new words are filtered. Existing ones passed before, or a person wrote them.
+        memory.triggers = distinctive(&words, &texts);
     }
     Ok(())
+}
+
+/// The words for each of `count` notes, from lines that begin with the number of a note.
+fn numbered_lines(reply: &str, count: usize) -> Vec<&str> {
+    let mut words = vec![""; count];
+    for line in reply_lines(reply) {
+        let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+        let end = line.find(|c: char| !c.is_ascii_digit()).unwrap_or(line.len());
+        let at = line[..end].parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        if let Some(place) = at.and_then(|at| words.get_mut(at)) {
+            *place = &line[end..];
+        }
+    }
+    words
 }
 
 #[cfg(test)]

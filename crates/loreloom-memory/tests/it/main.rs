@@ -5,5 +5,6 @@ mod cycle;
 mod nothing_lost;
 mod parsers;
 mod passes;
+mod scene_breaks;
 mod slots;
 mod story;

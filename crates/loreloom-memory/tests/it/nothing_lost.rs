@@ -51,7 +51,7 @@ proptest! {
         let memory = CharacterMemory { memories: known.clone(), ..CharacterMemory::default() };
         let input = longterm::LongTermInput {
             config: Config { settings: &settings, rules: &rules, profile: ModelProfile::B },
-            source: PassSource { chat: path.items(), window: 0..3, heard: None, chat_id: "c", now: 9 },
+            source: PassSource { chat: path.items(), window: 0..3, heard: None, chat_id: "c", character: "", lore: &[], now: 9 },
             character: "Mara",
             card: "",
             memory: &memory,
@@ -93,7 +93,7 @@ proptest! {
         let path = path(&["Hello.".to_owned(), "Odo left.".to_owned(), "Oh.".to_owned()]);
         let input = session::SessionInput {
             config: Config { settings: &settings, rules: &rules, profile: ModelProfile::A },
-            source: PassSource { chat: path.items(), window: 0..3, heard: None, chat_id: "c", now: 9 },
+            source: PassSource { chat: path.items(), window: 0..3, heard: None, chat_id: "c", character: "", lore: &[], now: 9 },
             memories: &known,
             entities: &[],
             longterm: &[],

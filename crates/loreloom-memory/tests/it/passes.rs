@@ -66,6 +66,8 @@ fn longterm_pass(
             window: 0..3,
             heard: None,
             chat_id: "c",
+            character: "",
+            lore: &[],
             now: 1_000,
         },
         character: "Mara",
@@ -125,8 +127,15 @@ fn nothing_is_asked_about_an_empty_window() -> Result<(), Need> {
     let (settings, rules) = (Settings::default(), Rules::default());
     let config = Config { settings: &settings, rules: &rules, profile: ModelProfile::A };
     let path = path(&messages());
-    let source =
-        || PassSource { chat: path.items(), window: 0..0, heard: None, chat_id: "c", now: 1_000 };
+    let source = || PassSource {
+        chat: path.items(),
+        window: 0..0,
+        heard: None,
+        chat_id: "c",
+        character: "",
+        lore: &[],
+        now: 1_000,
+    };
     let known = CharacterMemory::default();
     let long = longterm::LongTermInput {
         config,
@@ -151,6 +160,7 @@ fn nothing_is_asked_about_an_empty_window() -> Result<(), Need> {
         persistent: &[],
         session: &[],
         scenes: &[],
+        ended: &[],
     };
     let minds =
         epistemic::EpistemicInput { config, source: source(), known: &[], ids: Ids::new("id") };
@@ -177,6 +187,8 @@ fn a_session_over_its_cap_is_ordered_by_use() -> Result<(), Need> {
             window: 0..3,
             heard: None,
             chat_id: "c",
+            character: "",
+            lore: &[],
             now: 1_000,
         },
         memories: &stored,
@@ -228,12 +240,15 @@ fn threads_end_in_the_order_of_the_reply_and_stand_last() -> Result<(), Need> {
                 window: 0..3,
                 heard: None,
                 chat_id: "c",
+                character: "",
+                lore: &[],
                 now: 9,
             },
             arcs: &stored,
             persistent: &[],
             session: &[],
             scenes: &[],
+            ended: &[],
         };
         let replies: Vec<&str> = replies.iter().map(String::as_str).collect();
         let outcome = played(answers(&replies), |script| arcs::run(&input, script))?;

@@ -25,6 +25,7 @@ fn told(
     let path = path(&[said.to_owned()]);
     let labels = Labels {
         longterm: String::new(),
+        triggered: String::new(),
         session: "noted:".into(),
         relationships: String::new(),
         ..Labels::default()
@@ -42,6 +43,7 @@ fn told(
         group: &[],
         turn: None,
         recalled: &[],
+        clock: None,
     });
     filled.get(slot).map(|text| text.text.clone()).unwrap_or_default()
 }
@@ -49,7 +51,10 @@ fn told(
 /// Everything that a character and a chat can remember.
 fn full() -> Value {
     json!({
-        "memories": [{"id": "1", "type": "fact", "content": "Odo sails"}],
+        "memories": [
+            {"id": "1", "type": "fact", "content": "Odo sails"},
+            {"id": "3", "type": "fact", "content": "Lis bakes bread"},
+        ],
         "canon": {"text": "Mara."},
         "relationship_history": {"Mara→Odo": {"descriptors": [{"word": "warm"}]}},
         "epistemic_knowledge": [{"type": "knows", "subject": "Mara", "content": "x"}],
@@ -122,7 +127,7 @@ fn session_memories_stand_as_they_came_and_the_state_is_of_what_is_left() {
 #[test]
 fn the_best_of_three_kinds_stay_as_long_as_the_budget_allows_or_longer() {
     let mut settings = Settings::default();
-    settings.budgets.longterm = Tokens(5);
+    settings.budgets.longterm = Tokens(9);
     let memory =
         |kind: &str, content: &str| json!({"id": content, "type": kind, "content": content});
     let remembered = json!({"memories": [
@@ -185,15 +190,58 @@ fn feelings_are_told_where_a_name_is_a_word_and_line_by_line() {
     }});
     let (ours, theirs) = (Rules::default(), Rules::smart_memory_1_8());
     for (rules, said, budget, expected) in [
-        (&ours, "Odo waves.", 250, "Ann→Odo: warm(high)\nOdo→Ann: w(high)"),
+        (&ours, "Odo waves.", 250, "Ann→Odo: very warm\nOdo→Ann: very w"),
         (&theirs, "Odo waves.", 250, "Ann→Odo: warm(high)\nOdo→Ann: w(high)\nOdo→Lis: "),
         (&ours, "Annette waves.", 250, ""),
         (&theirs, "Annette waves.", 250, "Ann→Odo: warm(high)\nOdo→Ann: w(high)"),
-        (&ours, "Odo waves.", 9, "Ann→Odo: warm(high)"),
+        (&ours, "Odo waves.", 8, "Ann→Odo: very warm"),
     ] {
         let mut settings = Settings::default();
         settings.budgets.relationships = Tokens(budget);
         let text = told(MemorySlot::Relationships, &settings, rules, &remembered, said);
         assert_eq!(text, expected, "{said} {budget}");
     }
+}
+
+#[test]
+fn no_text_is_shown_twice() {
+    let memory = |kind: &str, content: &str, ts: i64| json!({"id": content, "type": kind, "content": content, "ts": ts});
+    let remembered = json!({
+        "memories": [memory("fact", "The bell rang at dawn", 1), memory("fact", "Odo sails", 2)],
+        "sessionMemories": [
+            memory("detail", "rope on floor", 1),
+            memory("detail", "bell cracked", 2),
+            memory("scene", "Lamp room", 3),
+        ],
+    });
+    let (settings, rules) = (Settings::default(), Rules::default());
+    let of = |slot| told(slot, &settings, &rules, &remembered, "Who heard the bell?");
+    assert_eq!(of(MemorySlot::Triggered), "- The bell rang at dawn");
+    assert_eq!(of(MemorySlot::LongTerm), "- Odo sails");
+    assert_eq!(
+        of(MemorySlot::Session),
+        "The scene right now:\n- Where and how: Lamp room\n- Must stay true: bell cracked\n\
+         noted:\n- rope on floor"
+    );
+}
+
+#[test]
+fn state_cards_name_their_fields_and_profiles_leave_out_what_is_not_known() {
+    let remembered = json!({
+        "state_ledger": {"odo|character": {
+            "_name": "Odo", "location": "quay", "carried_items": "a brass key",
+        }},
+        "profiles": {"Mara": {
+            "character_state": "Goals: find Odo\nMood: Unknown",
+            "world_state": "Location: unknown",
+            "relationship_matrix": "Odo (friend): trusts him [confidence: 0.4]",
+        }},
+    });
+    let settings = Settings { state_ledger_enabled: true, ..Settings::default() };
+    let of = |slot| told(slot, &settings, &Rules::default(), &remembered, "");
+    assert_eq!(of(MemorySlot::Ledger), "Odo: location quay; carried items a brass key");
+    assert_eq!(
+        of(MemorySlot::Profiles),
+        "State of mind:\nGoals: find Odo\n\nRelations to others:\nOdo (friend): trusts him"
+    );
 }

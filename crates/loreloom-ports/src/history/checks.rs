@@ -7,7 +7,7 @@ use loreloom_core::{
     library::LibrarySource,
 };
 
-/// A turn must hang on the end of the path it comes with.
+/// A turn must be at the end of the path it comes with.
 pub fn turn_belongs(path: &Path, turn: &TurnRecord) -> Result<(), StoreError> {
     if turn.chat != *path.chat() {
         return Err(StoreError::Contradiction {

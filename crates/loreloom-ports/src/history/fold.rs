@@ -19,8 +19,8 @@ pub struct Candidate {
     pub generation: GenerationType,
 }
 
-/// Chooses among turns that are offered newest first: the first that fits a message is the
-/// one that counts, so that of a much swiped story only the deltas that count are read.
+/// Chooses among turns that are offered newest first: the first one that fits a message counts. So
+/// even with many swipes only the deltas that count are read.
 #[derive(Debug)]
 pub struct Choice<D> {
     /// Places on the path, from 1; 0 is the empty path.

@@ -18,7 +18,7 @@ pub struct Revisited {
     pub record: TurnRecord,
     /// The path up to it, with the names of that time.
     pub path: Path,
-    /// The state it found: what earlier turns had left on the messages before its own.
+    /// The state before it: what earlier turns left on the messages before its own.
     pub state: StoryState,
 }
 
@@ -35,7 +35,8 @@ pub async fn revisit(
     let unknown = TurnInput::default();
     let input = record.input.as_deref().unwrap_or(&unknown);
     let path = input.path(chat.clone(), nodes.into_iter().map(|node| node.message));
-    let state = state_before(store, tenant, &path, turn).await?;
+    let mut state = state_before(store, tenant, &path, turn).await?;
+    state.apply(&input.carried);
     Ok(Revisited { record, path, state })
 }
 
@@ -78,7 +79,7 @@ fn undone_before(log: &[WriteRecord], turn: TurnId) -> FxHashSet<TurnId> {
     for write in log {
         match (write.kind, write.undoes) {
             (WriteKind::Turn(id), None) if id == turn => break,
-            // Taking back and doing again take turns.
+            // Undo and redo alternate.
             (WriteKind::Turn(id), Some(_)) => {
                 if !undone.remove(&id) {
                     undone.insert(id);

@@ -1,4 +1,4 @@
-//! Taking joined messages apart.
+//! Separates messages that the front end joined.
 //!
 //! Front ends join messages with blank lines, and messages have blank lines of their own.
 //! A run of paragraphs that is known to be one message stays one; what is left is cut by
@@ -15,7 +15,7 @@ use loreloom_core::{
     instruct::{only_a_name, trimmed},
 };
 
-use crate::{following::Following, text::TextKey};
+use crate::{following::Following, kind::is_continue_nudge, text::TextKey};
 
 /// The most paragraphs that are tried as one known message.
 const LONGEST_RUN: usize = 24;
@@ -110,7 +110,7 @@ fn known_run(text: &str, ranges: &[Range<usize>], known: &Following<'_>) -> Opti
     })
 }
 
-/// A request whose whole chat is one message of the user: names tell who speaks.
+/// A request whose whole chat is one message of the user. Names show who speaks.
 pub(super) fn single(message: &WireMessage, reader: PartReader<'_>) -> Window {
     let PartReader { speakers, known } = reader;
     let text = &message.text;
@@ -150,8 +150,14 @@ pub(super) fn single(message: &WireMessage, reader: PartReader<'_>) -> Window {
     Window { preamble, parts, end: End::Closed, examples, shape: Shape::Single }
 }
 
-/// The speaker of the last named piece: in a request it is the user who spoke last.
+/// The speaker of the last named piece: in a request it is the user who spoke last, unless the
+/// last reply is to be continued.
 fn last_speaker(text: &str, chat: &[Range<usize>]) -> Option<String> {
-    let named = chat.iter().rev().find_map(|range| speaker(&text[range.clone()]));
-    named.map(|(name, _)| name.to_owned())
+    let continues = chat.last().is_some_and(|last| is_continue_nudge(&text[last.clone()]));
+    let mut named = chat.iter().rev().filter_map(|range| speaker(&text[range.clone()]));
+    let (last, _) = named.next()?;
+    if !continues {
+        return Some(last.to_owned());
+    }
+    named.map(|(name, _)| name).find(|name| *name != last).map(str::to_owned)
 }

@@ -25,6 +25,11 @@ const FILLERS: [&str; 2] = [
     "Let's get started. Please respond based on the information and instructions provided above.",
 ];
 
+/// Whether a text is such a turn.
+pub(crate) fn is_filler(text: &str) -> bool {
+    FILLERS.contains(&text)
+}
+
 /// Cuts a text prompt.
 pub(super) fn read(prompt: &str, reader: PartReader<'_>) -> Window {
     let PartReader { speakers, known } = reader;
@@ -55,7 +60,7 @@ pub(super) fn read(prompt: &str, reader: PartReader<'_>) -> Window {
     for (index, turn) in turns.iter().enumerate() {
         let name = turn.name.as_deref();
         let spot = |range| Spot { message: 0, range };
-        if index < start || FILLERS.contains(&text(turn).as_str()) {
+        if index < start || is_filler(&text(turn)) {
             window.examples += usize::from(index < start && turn.role != Role::System);
             let spot = spot(turn.range.clone());
             let part = reader.part(turn.role, name, &text(turn), spot);
@@ -99,7 +104,7 @@ fn after_story_string(prompt: &str, turns: &[TextTurn], template: &Template) -> 
         return system;
     }
     // The story string is the user's first turn; a prompt with one turn has none.
-    let filler = |turn: &TextTurn| FILLERS.contains(&&prompt[turn.range.clone()]);
+    let filler = |turn: &TextTurn| is_filler(&prompt[turn.range.clone()]);
     match turns {
         [_, answer, ..] if filler(answer) => 2,
         [_, _, ..] => 1,
@@ -116,8 +121,7 @@ fn examples_length(prompt: &str, turns: &[TextTurn], reader: PartReader<'_>) -> 
         return 0;
     }
     let talk: Vec<usize> = (0..turns.len()).filter(|at| turns[*at].role != Role::System).collect();
-    let filler =
-        talk.iter().copied().find(|at| FILLERS.contains(&&prompt[turns[*at].range.clone()]));
+    let filler = talk.iter().copied().find(|at| is_filler(&prompt[turns[*at].range.clone()]));
     let by_model = |at: &usize| turns[*at].role == Role::Assistant;
     let seam = talk.windows(2).find(|pair| pair.iter().all(by_model)).map(|pair| pair[0] + 1);
     let by_user = |at: &&usize| {

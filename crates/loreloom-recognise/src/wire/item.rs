@@ -1,4 +1,4 @@
-//! One message of a body, read leniently: of any JSON value there is a message to be had.
+//! One message of a body, read leniently: any JSON value gives a message.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ pub(super) struct Item {
 }
 
 impl Default for Item {
-    /// What is no object says nothing. In the responses API it is a call or a result.
+    /// An item that is not an object has no text. In the responses API it is a call or a result.
     fn default() -> Self {
         let message = WireMessage { role: Role::Tool, tool: true, ..WireMessage::default() };
         Self { message, is_object: false, is_developers: false }

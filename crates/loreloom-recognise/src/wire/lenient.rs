@@ -1,23 +1,23 @@
-//! Reading JSON that may be anything: what has another type than it should counts as missing.
+//! Reads JSON of any shape: a value of the wrong type counts as missing.
 
 use std::{fmt, marker::PhantomData};
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// What can be had of any JSON value; its default of those it does not know.
+/// A value that can be read from any JSON value; the default for other types.
 pub(super) trait Lenient<'de>: Default {
-    /// Of a string.
+    /// From a string.
     fn of_text(_text: &str) -> Self {
         Self::default()
     }
 
-    /// Of a list.
+    /// From a list.
     fn of_list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
         while list.next_element::<IgnoredAny>()?.is_some() {}
         Ok(Self::default())
     }
 
-    /// Of an object.
+    /// From an object.
     fn of_object<A: MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
         while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(Self::default())

@@ -1,4 +1,4 @@
-//! Reads a body field by field; its outline says where the fields are.
+//! Reads a body field by field; the outline has the places of the fields.
 
 use std::ops::Range;
 

@@ -166,6 +166,37 @@ fn a_merged_prompt_is_written_into() {
 }
 
 #[test]
+fn texts_of_the_model_are_written_into_its_own_messages() {
+    let prompt = [(System, "card"), (Assistant, "0"), (User, "1"), (Assistant, "2"), (User, "3")];
+    let at = |depth| [injection(Place::AtDepth(Depth(depth)), Assistant, "LORE")];
+    for (depth, expected) in [
+        (0, ["card", "0", "1", "2\n\nLORE", "3"]),
+        (1, ["card", "0", "1", "2\n\nLORE", "3"]),
+        (2, ["card", "0", "1", "LORE\n\n2", "3"]),
+        (9, ["card", "LORE\n\n0", "1", "2", "3"]),
+    ] {
+        assert_eq!(woven(&prompt, &at(depth), true), expected, "{depth}");
+    }
+}
+
+#[test]
+fn merged_prompts_with_system_messages_inside_get_others() {
+    let prompt = [
+        (System, "main\n\ncard\n\n[Start a new Chat]"),
+        (Assistant, "Come in."),
+        (User, "One.\n\nTwo."),
+        (System, "[Be brief.]"),
+    ];
+    let found = woven(&prompt, &lore(Place::AtDepth(Depth(0))), false);
+    assert_eq!(found[1..], ["Come in.", "One.\n\nTwo.", "LORE", "[Be brief.]"]);
+    let found = woven(&prompt, &lore(Place::AtDepth(Depth(2))), false);
+    assert_eq!(found[1..], ["Come in.", "LORE", "One.\n\nTwo.", "[Be brief.]"]);
+    // Inside of a merged message there is no place for another.
+    let found = woven(&prompt, &lore(Place::AtDepth(Depth(1))), false);
+    assert_eq!(found[1..], ["Come in.", "One.\n\nLORE\n\nTwo.", "[Be brief.]"]);
+}
+
+#[test]
 fn a_call_and_its_results_stay_together() {
     let prompt = [(User, "1"), (Assistant, "call"), (Tool, "a"), (Tool, "b"), (Assistant, "2")];
     let deep = woven(&prompt, &lore(Place::AtDepth(Depth(1))), false);
@@ -215,7 +246,7 @@ fn text_prompts_are_written_in_their_own_separators() {
     let mistral = "[INST]main[/INST]Understood.</s>[INST]1[/INST]2</s>[INST]3[/INST]";
     assert_eq!(
         woven_prompt(mistral, &lore(Place::AtDepth(Depth(1)))),
-        mistral.replace('3', "LORE\n\n3")
+        mistral.replace("[INST]3", "[INST]LORE[INST]3")
     );
     let names = "main\n***\nMira: 1\nWren: 2\nMira:";
     assert_eq!(

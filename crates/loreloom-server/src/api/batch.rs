@@ -10,7 +10,7 @@ use loreloom_core::{
     ids::{BookId, EntryId},
 };
 use regex::{NoExpand, Regex, RegexBuilder};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -64,9 +64,9 @@ struct Batch {
 
 /// A field that differs.
 #[derive(Debug, PartialEq, Serialize, ToSchema)]
-struct FieldChange {
+pub(super) struct FieldChange {
     /// The field, with dots.
-    field: String,
+    pub(super) field: String,
     /// What it was.
     before: Value,
     /// What it becomes.
@@ -75,7 +75,7 @@ struct FieldChange {
 
 /// An entry that changes.
 #[derive(Debug, Serialize, ToSchema)]
-struct EntryChange {
+pub(super) struct EntryChange {
     /// The entry.
     id: EntryId,
     /// Its book.
@@ -84,6 +84,9 @@ struct EntryChange {
     title: String,
     /// What differs.
     fields: Vec<FieldChange>,
+    /// Whether it is new.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    added: bool,
     /// Whether it goes.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     removed: bool,
@@ -92,8 +95,37 @@ struct EntryChange {
 impl EntryChange {
     fn of(book: &Book, entry: &Entry) -> Self {
         let (id, title) = (entry.id.clone(), entry.title().to_owned());
-        Self { id, book: book.id.clone(), title, fields: Vec::new(), removed: false }
+        let book = book.id.clone();
+        Self { id, book, title, fields: Vec::new(), added: false, removed: false }
     }
+
+    /// What differs between two versions of a book, entry by entry.
+    pub(super) fn between(before: Option<&Book>, after: Option<&Book>) -> Vec<Self> {
+        let entries = |book: Option<&Book>| -> FxHashMap<EntryId, Entry> {
+            let entries = book.into_iter().flat_map(|book| &book.entries);
+            entries.map(|entry| (entry.id.clone(), entry.clone())).collect()
+        };
+        let (old, new) = (entries(before), entries(after));
+        let mut found = Vec::new();
+        for (book, entry) in each_entry(after) {
+            match old.get(&entry.id) {
+                None => found.push(Self { added: true, ..Self::of(book, entry) }),
+                Some(was) => {
+                    let fields = differences(was, entry);
+                    if !fields.is_empty() {
+                        found.push(Self { fields, ..Self::of(book, entry) });
+                    }
+                }
+            }
+        }
+        let gone = each_entry(before).filter(|(_, entry)| !new.contains_key(&entry.id));
+        found.extend(gone.map(|(book, entry)| Self { removed: true, ..Self::of(book, entry) }));
+        found
+    }
+}
+
+fn each_entry(book: Option<&Book>) -> impl Iterator<Item = (&Book, &Entry)> {
+    book.into_iter().flat_map(|book| book.entries.iter().map(move |entry| (book, entry)))
 }
 
 /// What a batch did, or would do.
@@ -234,7 +266,8 @@ fn differences(before: &Entry, after: &Entry) -> Vec<FieldChange> {
     found
 }
 
-fn differ(at: &str, before: &Value, after: &Value, found: &mut Vec<FieldChange>) {
+/// Adds the fields in which two values differ, with the path of each.
+pub(super) fn differ(at: &str, before: &Value, after: &Value, found: &mut Vec<FieldChange>) {
     if before == after {
         return;
     }

@@ -93,9 +93,36 @@ struct ChatPatch {
     /// Its name; empty for the one it had at first.
     #[schema(max_length = 200)]
     title: Option<String>,
+    /// Words to find it by.
+    #[schema(max_items = 50)]
+    tags: Option<Vec<String>>,
+    /// Whether it is put away.
+    archived: Option<bool>,
 }
 
-/// Renames a chat.
+/// The longest tag, and the most tags of a chat.
+const LONGEST_TAG: usize = 60;
+const MOST_TAGS: usize = 50;
+
+/// Tags without blanks around them, each once.
+fn checked_tags(tags: Vec<String>) -> Result<Vec<String>, Problem> {
+    let mut kept: Vec<String> = Vec::new();
+    for tag in tags {
+        let tag = tag.trim();
+        if tag.is_empty() || tag.chars().count() > LONGEST_TAG {
+            return Err(Problem::value("tags", "must have 1 to 60 characters each", tag));
+        }
+        if !kept.iter().any(|own| own == tag) {
+            kept.push(tag.to_owned());
+        }
+    }
+    if kept.len() > MOST_TAGS {
+        return Err(Problem::value("tags", "must be at most 50", kept.len()));
+    }
+    Ok(kept)
+}
+
+/// Renames or tags a chat, or puts it away.
 #[utoipa::path(
     patch, path = "/chats/{chat}", tag = "chats",
     params(
@@ -116,10 +143,15 @@ async fn rename(
     if let Some(title) = patch.title.as_ref().filter(|title| title.chars().count() > 200) {
         return Err(Problem::value("title", "must have at most 200 characters", title.as_str()));
     }
+    let tags = patch.tags.map(checked_tags).transpose()?;
     let (revision, undo, _) = say(&app, &caller, &chat, &seen, |metadata, _| {
         if let Some(title) = patch.title {
             metadata.title = Some(title).filter(|title| !title.is_empty());
         }
+        if let Some(tags) = tags {
+            metadata.tags = tags;
+        }
+        metadata.archived = patch.archived.unwrap_or(metadata.archived);
     })
     .await?;
     labelled(&app, &caller, &chat, (revision, undo)).await

@@ -23,7 +23,11 @@ use super::{
     tags::Tagged,
     threads::{Thread, threads},
 };
-use crate::{app::App, chat_metadata::ChatMetadata};
+use crate::{
+    app::App,
+    chat_metadata::{AllChatMetadata, ChatMetadata},
+    play,
+};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -52,12 +56,23 @@ pub(crate) struct ChatView {
     messages: u64,
     /// Turns of all branches.
     turns: u64,
+    /// Words to find it by.
+    tags: Vec<String>,
+    /// Whether it is put away.
+    archived: bool,
 }
 
 impl ChatView {
     pub(super) fn of(record: ChatRecord, messages: u64, turns: u64) -> Self {
         let ChatRecord { id, title, tip, created, updated, version } = record;
-        Self { id, title, tip, created, updated, version, messages, turns }
+        let (tags, archived) = (Vec::new(), false);
+        Self { id, title, tip, created, updated, version, messages, turns, tags, archived }
+    }
+
+    /// The chat with what was said about it.
+    fn said(self, metadata: Option<&ChatMetadata>) -> Self {
+        let Some(ChatMetadata { tags, archived, .. }) = metadata else { return self };
+        Self { tags: tags.clone(), archived: *archived, ..self }
     }
 
     pub(super) fn version(&self) -> u64 {
@@ -70,11 +85,19 @@ impl ChatView {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 struct ChatsParams {
-    /// Only chats whose name or id contains this, whatever its case.
+    /// Only chats whose name, id or tags contain this, whatever its case.
     q: Option<String>,
+    /// Only the chat that requests call by this name: its id, or the name that a story got which
+    /// began without one.
+    called: Option<String>,
     /// The deleted ones instead of the others.
     #[serde(default)]
     deleted: bool,
+    /// Those that are put away instead of the others.
+    #[serde(default)]
+    archived: bool,
+    /// Only chats with this tag.
+    tag: Option<String>,
     /// Where the page before ended: its `next`.
     cursor: Option<String>,
     /// The most items; 50 without it.
@@ -93,16 +116,34 @@ async fn list(
     Query(params): Query<ChatsParams>,
 ) -> Result<Json<Page<ChatView>>, Problem> {
     let mut chats = caller.chats(&app, params.deleted).await?;
+    let said = AllChatMetadata::read(app.store.as_ref(), &caller.tenant).await?;
+    chats.retain(|one| {
+        let metadata = said.of(&one.chat.id);
+        let archived = metadata.is_some_and(|metadata| metadata.archived);
+        let tagged = params.tag.as_ref().is_none_or(|tag| {
+            metadata.is_some_and(|metadata| metadata.tags.iter().any(|own| own == tag))
+        });
+        tagged && (params.deleted || archived == params.archived)
+    });
+    if let Some(name) = params.called {
+        let id = app.turns.recogniser.id_called(&name).unwrap_or_else(|| name.into());
+        chats.retain(|one| one.chat.id == id);
+    }
     if let Some(wanted) = params.q.as_deref().map(str::to_lowercase) {
+        let has = |text: &str| text.to_lowercase().contains(&wanted);
         chats.retain(|one| {
-            one.chat.title.to_lowercase().contains(&wanted)
-                || one.chat.id.as_str().to_lowercase().contains(&wanted)
+            let metadata = said.of(&one.chat.id);
+            let mut tags = metadata.into_iter().flat_map(|metadata| &metadata.tags);
+            has(&one.chat.title) || has(one.chat.id.as_str()) || tags.any(|tag| has(tag))
         });
     }
     let key = |one: &ChatSummary| (-one.chat.updated.0, one.chat.id.0.clone());
     chats.sort_by_key(key);
     let page = paging::page(chats, params.cursor.as_deref(), params.limit, key)?;
-    Ok(Json(page.map(|one| ChatView::of(one.chat, one.messages, one.turns))))
+    Ok(Json(page.map(|one| {
+        let metadata = said.of(&one.chat.id);
+        ChatView::of(one.chat, one.messages, one.turns).said(metadata)
+    })))
 }
 
 /// One chat.
@@ -129,7 +170,7 @@ pub(super) async fn view(
     let metadata = ChatMetadata::read(app.store.as_ref(), tenant, &chat.record.id).await?;
     metadata.name(&mut chat.record);
     let tag = metadata.tag(chat.record.version);
-    Ok(Tagged { tag, body: ChatView::of(chat.record, messages, turns) })
+    Ok(Tagged { tag, body: ChatView::of(chat.record, messages, turns).said(Some(&metadata)) })
 }
 
 /// The version of a chat and of its metadata.
@@ -178,6 +219,8 @@ pub(crate) struct PathMessage {
     text: String,
     /// Whether the model does not see it.
     hidden: bool,
+    /// Whether it is a narrator's line.
+    narrator: bool,
     /// All versions of this message, itself among them: the swipes.
     versions: Vec<PrefixHash>,
     /// The turn that was computed on it.
@@ -321,6 +364,7 @@ fn path_message(
     let versions = tree.iter().filter(|other| other.parent == node.parent);
     let reply_to = chat.answered(node);
     let message = node.message.clone();
+    let narrator = play::is_narrator(&message);
     PathMessage {
         number,
         node: node.prefix,
@@ -329,6 +373,7 @@ fn path_message(
         name: message.name,
         text: message.text.to_string(),
         hidden: message.hidden,
+        narrator,
         versions: versions.map(|other| other.prefix).collect(),
         turn,
         reply_to: reply_to.map(|turn| turn.id),

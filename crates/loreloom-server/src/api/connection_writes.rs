@@ -12,6 +12,8 @@ use axum::{
 use http::StatusCode;
 use loreloom_core::ids::ConnectionId;
 use loreloom_ports::Change;
+use serde::Deserialize;
+use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
@@ -25,14 +27,14 @@ use super::{
 };
 use crate::{
     app::App,
-    connection_settings::{ConnectionSettings, SettingsError},
+    connection_settings::{ConnectionSettings, KeySource, SettingsError},
     connections::Connection,
     own_connections::{ConnectionReach, OwnConnection},
     routing::Routing,
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(put, remove))
+    OpenApiRouter::new().routes(routes!(put, remove)).routes(routes!(put_key))
 }
 
 /// The most connections of the API's own.
@@ -143,11 +145,14 @@ async fn put(
         }
     }
     let wrote = changed(&app, &caller, at, one.change()?).await?;
+    let before = all.into_iter().find(|known| known.name == one.name);
+    forget_key(&app, &caller, before).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, wrote).into_response())
 }
 
-/// Takes a connection out that was set up here. One that routes or features name stays.
+/// Takes a connection out that was set up here, and deletes the key that it was given. One that
+/// routes or features name stays.
 #[utoipa::path(
     delete, path = "/connections/{name}", tag = "settings",
     params(
@@ -166,10 +171,10 @@ async fn remove(
     let at = app.store.revision(&caller.tenant).await?;
     seen.check(&view(&app, &caller).await?.tag)?;
     let own = OwnConnection::all(app.store.as_ref(), &caller.tenant).await?;
-    if !own.iter().any(|one| one.name == name) {
+    let Some(one) = own.into_iter().find(|one| one.name == name) else {
         not_configured(&app, &name)?;
         return Err(Problem::missing("connection", name.as_str()));
-    }
+    };
     let routing = Routing::read(app.store.as_ref(), &caller.tenant).await?.routing;
     let naming = routing.naming(&name);
     // One that the configuration hides is not what routes lead to.
@@ -178,7 +183,95 @@ async fn remove(
         let detail = format!("connection `{name}` is in use: {naming}. Change `/routes` first");
         return Err(Problem::new(Code::Conflict, detail).with(naming));
     }
-    changed(&app, &caller, at, OwnConnection::removal(&name)).await
+    let wrote = changed(&app, &caller, at, OwnConnection::removal(&name)).await?;
+    forget_key(&app, &caller, Some(one)).await?;
+    Ok(wrote)
+}
+
+/// Deletes the key that a connection was given, unless another connection names it.
+async fn forget_key(
+    app: &App,
+    caller: &Caller,
+    before: Option<OwnConnection>,
+) -> Result<(), Problem> {
+    let source = before.and_then(|one| one.settings.key);
+    let keeper = app.connections.configured().keeper().cloned();
+    let (Some(source), Some(keeper)) = (source, keeper) else { return Ok(()) };
+    let all = OwnConnection::all(app.store.as_ref(), &caller.tenant).await?;
+    if all.iter().any(|one| one.settings.key.as_ref() == Some(&source)) {
+        return Ok(());
+    }
+    let forgetting = tokio::task::spawn_blocking(move || keeper.forget(&source));
+    let forgot = forgetting.await.unwrap_or_else(|_died| Err("deleting it failed".to_owned()));
+    if let Err(reason) = forgot {
+        tracing::warn!(%reason, "a key that is not used any more cannot be deleted");
+    }
+    Ok(())
+}
+
+/// A key for a connection.
+#[derive(Deserialize, ToSchema)]
+struct NewConnectionKey {
+    /// The key. It is never shown again.
+    #[schema(min_length = 1, max_length = 4096, write_only)]
+    key: String,
+}
+
+/// Gives a connection that was set up here a key. The server keeps it in the desktop's keyring
+/// where there is one, else in a file that only its owner can read, and shows it to nobody. The key
+/// that it had before is deleted. Only callers on the server's own machine may.
+#[utoipa::path(
+    put, path = "/connections/{name}/key", tag = "settings",
+    params(("name" = String, Path, description = "The connection's name")),
+    request_body = NewConnectionKey,
+    responses((status = 200, body = Wrote<ConnectionsView>))
+)]
+async fn put_key(
+    State(app): State<App>,
+    Admin(caller): Admin,
+    Path(name): Path<String>,
+    Json(NewConnectionKey { key }): Json<NewConnectionKey>,
+) -> Result<Tagged<Wrote<ConnectionsView>>, Problem> {
+    let name = ConnectionId::from(name);
+    not_configured(&app, &name)?;
+    if !caller.is_at_home() {
+        let detail = "keys are given on the server's own machine only";
+        return Err(Problem::new(Code::Forbidden, detail));
+    }
+    let key = key.trim();
+    let is_fine = !key.is_empty() && key.len() <= 4096 && key.chars().all(|one| !one.is_control());
+    if !is_fine {
+        // What was found may be a secret.
+        let detail = "`key` must have 1 to 4096 characters on one line";
+        return Err(Problem::new(Code::WrongValue, detail).at("key"));
+    }
+    let _alone = app.api.keys.lock().await;
+    let at = app.store.revision(&caller.tenant).await?;
+    let own = OwnConnection::all(app.store.as_ref(), &caller.tenant).await?;
+    let found = own.into_iter().find(|one| one.name == name);
+    let before = found.ok_or_else(|| Problem::missing("connection", name.as_str()))?;
+    let mut one = before.clone();
+    // Another key has another source: a connection whose settings are the same stays open. No
+    // connection has `@` in its name.
+    one.settings.key = Some(kept(&app, format!("{name}@{at}"), key.to_owned()).await?);
+    let wrote = async {
+        opened(&app, &one).await?;
+        changed(&app, &caller, at, one.change()?).await
+    };
+    let wrote = wrote.await;
+    // One that could not be set stays nowhere.
+    forget_key(&app, &caller, Some(if wrote.is_ok() { before } else { one.clone() })).await?;
+    wrote
+}
+
+/// Keeps a key. Returns its source.
+async fn kept(app: &App, name: String, key: String) -> Result<KeySource, Problem> {
+    let off = || Problem::new(Code::SwitchedOff, "this server keeps no keys");
+    let keeper = app.connections.configured().keeper().cloned().ok_or_else(off)?;
+    // The keyring may ask the user first.
+    let keeping = tokio::task::spawn_blocking(move || keeper.keep(&name, &key));
+    let kept = keeping.await.unwrap_or_else(|_died| Err("keeping it failed".to_owned()));
+    kept.map_err(|reason| Problem::new(Code::Failed, format!("the key cannot be kept: {reason}")))
 }
 
 async fn changed(

@@ -261,27 +261,27 @@ async fn test(
     Json(body): Json<TestBody>,
 ) -> Result<Response, Problem> {
     let (connection, diagnosis) = tried(&app, &caller, body).await?;
-    let (tell, told) = mpsc::unbounded_channel();
+    let (sender, progress) = mpsc::unbounded_channel();
     app.tasks.spawn(async move {
         let mut steps = Vec::new();
         let mut note = |finding: Finding| {
             steps.push(finding.clone());
             // Whoever listened may have gone.
-            let _unheard = tell.send(TestProgress::Step(finding));
+            let _unheard = sender.send(TestProgress::Step(finding));
         };
         tokio::select! {
             () = diagnosis.diagnose(&mut note) => {}
-            () = tell.closed() => return,
+            () = sender.closed() => return,
         }
         let passed = steps.iter().all(|step| step.outcome != StepOutcome::Failed);
-        let _unheard = tell.send(TestProgress::Done(TestView { connection, passed, steps }));
+        let _unheard = sender.send(TestProgress::Done(TestView { connection, passed, steps }));
     });
     if wants_steps(&headers) {
-        let sse = Sse::new(frames(told)).keep_alive(KeepAlive::default());
+        let sse = Sse::new(frames(progress)).keep_alive(KeepAlive::default());
         return Ok(sse.into_response());
     }
-    let mut told = told;
-    while let Some(one) = told.recv().await {
+    let mut progress = progress;
+    while let Some(one) = progress.recv().await {
         if let TestProgress::Done(view) = one {
             return Ok(Json(view).into_response());
         }
@@ -301,13 +301,13 @@ fn wants_steps(headers: &HeaderMap) -> bool {
 }
 
 fn frames(
-    told: mpsc::UnboundedReceiver<TestProgress>,
+    progress: mpsc::UnboundedReceiver<TestProgress>,
 ) -> impl Stream<Item = Result<Frame, Infallible>> + Send {
-    stream::unfold(told, |mut told| async move {
-        let frame = match told.recv().await? {
+    stream::unfold(progress, |mut progress| async move {
+        let frame = match progress.recv().await? {
             TestProgress::Step(finding) => Frame::default().event("step").json_data(finding),
             TestProgress::Done(view) => Frame::default().event("done").json_data(view),
         };
-        Some((Ok(frame.unwrap_or_default()), told))
+        Some((Ok(frame.unwrap_or_default()), progress))
     })
 }

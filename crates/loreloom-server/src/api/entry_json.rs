@@ -69,6 +69,11 @@ pub(super) fn key_of(text: &str, before: &Entry) -> Key {
 /// (RFC 7396).
 pub(super) fn patched(entry: &Entry, patch: &Map<String, Value>) -> Result<Entry, Problem> {
     let mut value = shown(entry);
+    // A position is one value: the parts of another one do not stay.
+    let is_moved = patch.get("placement").and_then(|one| one.get("position")).is_some();
+    if let Some(position) = value.pointer_mut("/placement/position").filter(|_| is_moved) {
+        *position = Value::Null;
+    }
     merge(&mut value, &Value::Object(patch.clone()));
     let patched = read(value, entry)?;
     if patched.id != entry.id {
@@ -96,6 +101,28 @@ pub(super) fn merge(value: &mut Value, patch: &Value) {
     }
 }
 
+/// What of a value is different in another, as [`merge`] takes it.
+pub(super) fn difference(before: &Value, after: &Value) -> Map<String, Value> {
+    let (Some(old), Some(new)) = (before.as_object(), after.as_object()) else {
+        return Map::new();
+    };
+    let gone = old.keys().filter(|name| !new.contains_key(*name));
+    let mut found: Map<String, Value> = gone.map(|name| (name.clone(), Value::Null)).collect();
+    for (name, value) in new {
+        let was = old.get(name).unwrap_or(&Value::Null);
+        if was == value {
+            continue;
+        }
+        let change = if was.is_object() && value.is_object() {
+            Value::Object(difference(was, value))
+        } else {
+            value.clone()
+        };
+        found.insert(name.clone(), change);
+    }
+    found
+}
+
 fn each_key_list(value: &mut Value, mut change: impl FnMut(&mut Vec<Value>)) {
     for pointer in KEYS {
         if let Some(Value::Array(keys)) = value.pointer_mut(pointer) {
@@ -115,7 +142,7 @@ fn each_key_list(value: &mut Value, mut change: impl FnMut(&mut Vec<Value>)) {
 
 #[cfg(test)]
 mod tests {
-    use loreloom_core::book::RegexKey;
+    use loreloom_core::book::{Position, RegexKey};
     use serde_json::json;
 
     use super::*;
@@ -138,6 +165,24 @@ mod tests {
         assert_eq!(same.activation.keys, [Key::parse("bell"), Key::parse("/gongs?/i")]);
         let none = patch(json!({"activation": {"probability": null}})).unwrap();
         assert_eq!(none.activation.probability, None);
+    }
+
+    #[test]
+    fn a_position_replaces_one_with_other_parts() {
+        let deep = json!({"placement": {"position": {"at_depth": {"from": "newest"}}}});
+        let deep = patched(&Entry::new("b/0"), deep.as_object().unwrap()).unwrap();
+        let outlet = json!({"placement": {"position": {"outlet": "map"}}});
+        let moved = patched(&deep, outlet.as_object().unwrap()).unwrap();
+        assert_eq!(moved.placement.position, Position::Outlet("map".to_owned()));
+        assert_eq!(moved.placement.order, Some(100.0));
+    }
+
+    #[test]
+    fn a_difference_makes_one_value_of_another() {
+        let before = json!({"a": 1, "b": {"c": [1], "d": 2}, "gone": 3});
+        let after = json!({"a": 1, "b": {"c": [1, 2], "d": 2}, "new": 4});
+        let change = Value::Object(difference(&before, &after));
+        assert_eq!(change, json!({"b": {"c": [1, 2]}, "gone": null, "new": 4}));
     }
 
     #[test]

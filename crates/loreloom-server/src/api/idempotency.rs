@@ -63,14 +63,14 @@ enum Withheld {
 impl Withheld {
     /// The answer to a repetition of the call.
     fn refusal(self, key: &str) -> Problem {
-        let told = format!("the call `{key}` was carried out, and its answer");
-        let detail = match self {
-            Self::Secret => format!("{told} told once"),
+        let why = match self {
+            Self::Secret => "is shown once, because it has a secret".to_owned(),
             Self::TooLarge(size) => {
-                format!("{told} told once: it has {size} bytes, and at most {MOST_ANSWER} are kept")
+                format!("is shown once: it has {size} bytes, and at most {MOST_ANSWER} are kept")
             }
-            Self::Lost => format!("{told} could not be made"),
+            Self::Lost => "could not be made".to_owned(),
         };
+        let detail = format!("the call `{key}` was carried out, and its answer {why}");
         Problem::new(Code::Conflict, detail).at(HEADER).with(key)
     }
 }

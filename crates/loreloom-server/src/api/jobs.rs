@@ -192,7 +192,7 @@ async fn retry(
     }
     let now = app.clock.now();
     let Job { chat, kind, connection, priority, body, .. } = job;
-    let body = JobBody { account: JobAccount::default(), ..body };
+    let body = JobBody { account: JobAccount::default(), taken_back: 0, ..body };
     let new = NewJob { chat, kind, connection, priority, body, due: now };
     let queued = app.store.enqueue(&caller.tenant, &new, now).await?;
     tell(&app, &caller, queued.0, JobState::Waiting);

@@ -22,7 +22,8 @@ use super::{
 };
 use crate::{
     app::App,
-    keys::{KeyCabinet, KeyError, KeyRecord, Scope},
+    keys::{KeyCabinet, KeyDraft, KeyError, KeyRecord, Scope},
+    page_origin::{PageOrigin, PageOriginError},
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -31,6 +32,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// The most letters of what a key is for.
 const MOST_NAME: usize = 120;
+/// The most pages of a key.
+const MOST_PAGES: usize = 8;
 
 /// A key, without what lets anybody in.
 #[derive(Debug, Serialize, ToSchema)]
@@ -45,6 +48,8 @@ struct KeyView {
     scopes: BTreeSet<Scope>,
     /// Since when, in milliseconds since 1970.
     created: i64,
+    /// Pages that may use the server with it from a browser.
+    pages: Vec<String>,
     /// Whether this call came with it.
     own: bool,
 }
@@ -58,6 +63,7 @@ impl KeyView {
             tenant: record.tenant,
             scopes: record.scopes,
             created: record.created.0,
+            pages: record.pages.iter().map(ToString::to_string).collect(),
         }
     }
 }
@@ -88,6 +94,11 @@ struct NewKey {
     /// Whose data it sees; the caller's own without it.
     #[schema(pattern = "^[A-Za-z0-9_-]{1,64}$")]
     tenant: Option<TenantId>,
+    /// Pages that may use the server with it from a browser, for example `http://127.0.0.1:8000`.
+    /// They may read answers (CORS) until the key is revoked.
+    #[serde(default)]
+    #[schema(max_items = 8)]
+    pages: Vec<String>,
 }
 
 /// A key that was made.
@@ -146,7 +157,7 @@ async fn list(State(app): State<App>, Admin(caller): Admin) -> Result<Json<KeysV
 async fn make(
     State(app): State<App>,
     Admin(caller): Admin,
-    Json(NewKey { name, scopes, tenant }): Json<NewKey>,
+    Json(NewKey { name, scopes, tenant, pages }): Json<NewKey>,
 ) -> Result<Response, Problem> {
     if name.chars().count() > MOST_NAME || name.chars().any(char::is_control) {
         let rule = "must have at most 120 letters on one line";
@@ -162,11 +173,18 @@ async fn make(
         let found = tenant.to_string();
         return Err(Problem::new(Code::Forbidden, detail).at("tenant").with(found));
     }
+    let pages = pages.iter().take(MOST_PAGES + 1).map(|page| page.parse());
+    let pages = pages.collect::<Result<Vec<PageOrigin>, _>>();
+    let wrong = |error: PageOriginError| Problem::new(Code::WrongValue, error.to_string());
+    let pages = pages.map_err(|error| wrong(error).at("pages"))?;
+    if pages.len() > MOST_PAGES {
+        return Err(Problem::new(Code::WrongValue, "a key has at most 8 pages").at("pages"));
+    }
     let mut random = [0; 32];
     getrandom::fill(&mut random).map_err(|error| Problem::new(Code::Failed, error.to_string()))?;
     let cabinet = KeyCabinet { documents: app.store.as_ref() };
-    let scopes = scopes.into_iter().collect();
-    let made = cabinet.add(&name, &tenant, scopes, random, app.clock.now()).await;
+    let draft = KeyDraft { name, tenant, scopes: scopes.into_iter().collect(), pages };
+    let made = cabinet.add(draft, random, app.clock.now()).await;
     let (key, record) = made?;
     app.refresh_keys().await?;
     let item = KeyView::of(record, &caller);

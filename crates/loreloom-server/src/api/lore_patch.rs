@@ -8,7 +8,7 @@ use loreloom_core::{
     library::LibrarySource,
     rules::Rules,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
@@ -19,7 +19,7 @@ use super::{
 };
 
 /// Changes of lore that are tried out and not saved.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
 pub(super) struct LorePatch {
     /// Changes of entries by their ids (RFC 7396).
     #[serde(default)]

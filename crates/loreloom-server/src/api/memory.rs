@@ -6,6 +6,7 @@ use axum::extract::State;
 use loreloom_core::{
     chat::PathItem,
     ids::{ChatId, MessageId, PrefixHash},
+    report::{ChannelScore, RecallChannel},
 };
 use loreloom_memory::{
     event::{character_records, chat_records},
@@ -83,7 +84,12 @@ fn is_active(fields: &Map<String, Value>) -> bool {
 }
 
 fn views(owner: &Owner, records: &Records) -> Vec<RecordView> {
-    let shown = records.iter().filter(|(key, _)| key.kind != RecordKind::Marks);
+    // Of older scenes only the messages are left.
+    let is_old =
+        |fields: &Map<String, Value>| fields.get("summary").and_then(Value::as_str) == Some("");
+    let shown = records.iter().filter(|(key, fields)| {
+        key.kind != RecordKind::Marks && !(key.kind == RecordKind::Scene && is_old(fields))
+    });
     let view = |(key, fields): (&RecordKey, &Map<String, Value>)| RecordView {
         id: key.name().to_owned(),
         tier: key.kind,
@@ -242,7 +248,13 @@ struct PassageFound {
     node: PrefixHash,
     /// How well it fits.
     score: f64,
-    /// What is said.
+    /// The channel that counted most.
+    found_by: RecallChannel,
+    /// All channels that found it, most important first.
+    channels: Vec<ChannelScore>,
+    /// The words of the query that it has.
+    shared: Vec<String>,
+    /// The part of the message that fits best.
     text: String,
 }
 
@@ -296,7 +308,15 @@ async fn search(
     let found = memory.search.search(&caller.tenant, &chat, &path, &who, asked).await?;
     let passages = found.passages.into_iter().filter_map(|hit| {
         let node = path.get(hit.at)?.prefix;
-        Some(PassageFound { message: hit.at + 1, node, score: hit.score, text: hit.text })
+        Some(PassageFound {
+            message: hit.at + 1,
+            node,
+            score: hit.score,
+            found_by: hit.found_by,
+            channels: hit.channels,
+            shared: hit.shared,
+            text: hit.text,
+        })
     });
     let memories = found.memories.into_iter().map(|found| MemoryFound {
         id: found.memory.id.0,
@@ -313,6 +333,8 @@ struct OwnerView {
     owner: Owner,
     /// The number of the last event.
     events: u64,
+    /// Whether it waits for a chat that is not stored yet: its memory was imported first.
+    waiting: bool,
 }
 
 /// Everybody who remembers something, by name.
@@ -329,7 +351,12 @@ async fn owners(
     let key = |(owner, _): &(Owner, u64)| owner.to_string();
     owners.sort_by_cached_key(key);
     let page = paging::page(owners, params.cursor.as_deref(), params.limit, key)?;
-    Ok(Json(page.map(|(owner, events)| OwnerView { owner, events })))
+    let stored = app.store.chats(&caller.tenant).await?;
+    let waits = |owner: &Owner| match owner {
+        Owner::Chat(chat) => !stored.iter().any(|one| one.chat.id == *chat),
+        Owner::Character(_) | Owner::World(_) => false,
+    };
+    Ok(Json(page.map(|(owner, events)| OwnerView { waiting: waits(&owner), owner, events })))
 }
 
 /// All writes of memory, newest first: `POST /undo` takes `memory.` and the id.

@@ -16,7 +16,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{
     caller::Caller,
     extract::{Json, Path},
-    memory::{service, unchanged},
+    memory::{items, service, unchanged},
     problem::{Code, Problem},
     tags::IfMatch,
     undoing,
@@ -138,6 +138,10 @@ enum MemoryDeed {
     Retire,
     /// Use it again.
     Restore,
+    /// Make it never have been so, on every path. With `content`, that is how it always was.
+    Retcon,
+    /// Let `to` learn what this knowledge keeps from them, from `from` on.
+    Reveal,
 }
 
 /// What to do with a record.
@@ -147,9 +151,13 @@ struct DeedBody {
     owner: Owner,
     /// What to do.
     deed: MemoryDeed,
-    /// For `retire`: from where in a story on. Without it the record is never used, as if it
-    /// had never been so.
+    /// For `retire` and `reveal`: from where in a story on. A retired record without it is not
+    /// used on any path.
     from: Option<FromView>,
+    /// For `retcon`: how it always was.
+    content: Option<String>,
+    /// For `reveal`: who learns it.
+    to: Option<String>,
 }
 
 /// From where in a story on something is so.
@@ -157,11 +165,11 @@ struct DeedBody {
 struct FromView {
     /// The chat.
     chat: ChatId,
-    /// Its message.
-    message: MessageId,
+    /// Its message; the newest without one.
+    message: Option<MessageId>,
 }
 
-/// Pins, unpins, retires or restores a record.
+/// Pins, unpins, retires, restores, retcons or reveals a record.
 #[utoipa::path(
     post, path = "/memory/records/{record}/deeds", tag = "memory",
     params(
@@ -179,27 +187,60 @@ async fn act(
     Json(body): Json<DeedBody>,
 ) -> Result<Json<MemoryWrote>, Problem> {
     let (memory, tenant, owner) = (service(&app)?, &caller.tenant, &body.owner);
-    if body.from.is_some() && !matches!(body.deed, MemoryDeed::Retire) {
-        let detail = "`from` goes with the deed `retire` only";
-        return Err(Problem::new(Code::WrongValue, detail).at("from"));
-    }
-    if let Some(from) = &body.from {
-        caller.chat(&app, &from.chat).await?;
-        let tree = app.store.tree(tenant, &from.chat).await?;
-        if !tree.iter().any(|node| node.message_id == from.message) {
-            let message = from.message.to_string();
-            return Err(Problem::missing("message", &message).at("from.message"));
+    let takes = |field: &'static str, given: bool, deeds: &'static str, fits: bool| {
+        let detail = format!("`{field}` goes with the deed {deeds} only");
+        let wrong = given && !fits;
+        if wrong { Err(Problem::new(Code::WrongValue, detail).at(field)) } else { Ok(()) }
+    };
+    let (retires, reveals) = match body.deed {
+        MemoryDeed::Retire => (true, false),
+        MemoryDeed::Reveal => (false, true),
+        MemoryDeed::Pin | MemoryDeed::Unpin | MemoryDeed::Restore | MemoryDeed::Retcon => {
+            (false, false)
         }
-    }
+    };
+    takes("from", body.from.is_some(), "`retire` or `reveal`", retires || reveals)?;
+    takes("to", body.to.is_some(), "`reveal`", reveals)?;
+    let retcons = matches!(body.deed, MemoryDeed::Retcon);
+    takes("content", body.content.is_some(), "`retcon`", retcons)?;
+    let from = match &body.from {
+        Some(from) => Some(since(&app, &caller, from).await?),
+        None => None,
+    };
     let _alone = unchanged(&app, &caller, (owner, &id), &seen).await?;
-    let from = body.from.map(|from| Since { chat: from.chat, message: from.message });
     let write = match body.deed {
+        MemoryDeed::Retcon => {
+            memory.edits.retcon(tenant, owner, &id, body.content.as_deref()).await?
+        }
+        MemoryDeed::Reveal => {
+            let missing =
+                |field| Problem::value(field, "must be given to reveal something", "none");
+            let to = body.to.as_deref().ok_or_else(|| missing("to"))?;
+            let from = from.as_ref().ok_or_else(|| missing("from"))?;
+            memory.edits.reveal(tenant, owner, &id, to, from).await?
+        }
         MemoryDeed::Pin => memory.edits.pin(tenant, owner, &id, true).await?,
         MemoryDeed::Unpin => memory.edits.pin(tenant, owner, &id, false).await?,
         MemoryDeed::Retire => memory.edits.retire_from(tenant, owner, &id, from.as_ref()).await?,
         MemoryDeed::Restore => memory.edits.restore(tenant, owner, &id).await?,
     };
     Ok(wrote(&app, &caller, &write, Some(id)))
+}
+
+/// Where in a story something begins to count.
+async fn since(app: &App, caller: &Caller, from: &FromView) -> Result<Since, Problem> {
+    let chat = from.chat.clone();
+    caller.chat(app, &chat).await?;
+    let Some(message) = from.message else {
+        let newest = items(app, caller, &chat, None).await?.last().map(|item| item.id);
+        let none = || Problem::missing("message", "newest").at("from.message");
+        return Ok(Since { message: newest.ok_or_else(none)?, chat });
+    };
+    let tree = app.store.tree(&caller.tenant, &chat).await?;
+    if !tree.iter().any(|node| node.message_id == message) {
+        return Err(Problem::missing("message", &message.to_string()).at("from.message"));
+    }
+    Ok(Since { chat, message })
 }
 
 /// Memories to put together.

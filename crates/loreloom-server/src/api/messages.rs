@@ -12,7 +12,10 @@ use loreloom_core::{
     chat::{Message, Path as Story, Role},
     ids::{ChatId, PrefixHash},
 };
-use loreloom_formats::{Limits, chat::import_chat};
+use loreloom_formats::{
+    Limits,
+    chat::{export_markdown, export_sillytavern, import_chat},
+};
 use loreloom_memory::service::Who;
 use loreloom_ports::{Node, Reply, StoreError, TurnId, history::archive};
 use loreloom_recognise::wire::{CHAT_NAMES, is_chat_name};
@@ -22,6 +25,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
+    characters::attachment,
     chats::{self, ChatView},
     extract::{Json, Path, Query, Raw},
     problem::{Code, Problem},
@@ -31,8 +35,8 @@ use super::{
 };
 use crate::{
     app::App,
+    chat_export::{exported_archive, exported_chat},
     chat_import::{ChatCounts, ChatImport, ChatImportError, read_archive},
-    chat_metadata::ChatMetadata,
     events::Happened,
     turn,
 };
@@ -51,7 +55,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// What a write to a chat gives back.
 #[derive(Debug, Serialize, ToSchema)]
-struct ChatWrote {
+pub(super) struct ChatWrote {
     /// Takes the write back, as `POST /undo` takes it; none if nothing changed.
     undo: Option<String>,
     /// The node it leads to.
@@ -60,7 +64,7 @@ struct ChatWrote {
     item: ChatView,
 }
 
-async fn wrote(
+pub(super) async fn wrote(
     app: &App,
     caller: &Caller,
     chat: &ChatId,
@@ -152,6 +156,9 @@ struct NewMessages {
     /// What is said, oldest first.
     #[schema(min_items = 1)]
     messages: Vec<StoryMessage>,
+    /// Whether the messages of the current path that follow stay behind it: something is inserted.
+    #[serde(default)]
+    insert: bool,
 }
 
 /// Says something: the story goes on, or branches off at an earlier node.
@@ -175,9 +182,17 @@ async fn say(
         let detail = "`messages` must have at least one";
         return Err(Problem::new(Code::WrongValue, detail).at("messages"));
     }
-    let said = new.messages.iter().map(StoryMessage::message);
-    change_path((&app, &caller), &chat.into(), new.after, &seen, |nodes| {
-        Ok(nodes.into_iter().map(|node| node.message).chain(said).collect())
+    let (chat, said) = (ChatId(chat), new.messages.iter().map(StoryMessage::message));
+    let tip = new.after.filter(|_| !new.insert);
+    change_path((&app, &caller), &chat, tip, &seen, |nodes| {
+        let at = match new.after.filter(|_| new.insert) {
+            Some(beginning) if beginning == PrefixHash::default() => 0,
+            Some(node) => position(&nodes, &chat, node)? + 1,
+            None => nodes.len(),
+        };
+        let mut messages: Vec<Message> = nodes.into_iter().map(|node| node.message).collect();
+        messages.splice(at..at, said);
+        Ok(messages)
     })
     .await
 }
@@ -342,23 +357,60 @@ async fn reply(
     wrote(&app, &caller, &chat, before, item.prefix).await
 }
 
-/// A chat as one document: every branch, turn, report and prompt.
+/// The form that a chat is written in.
+#[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum ChatForm {
+    /// One document with every branch, turn, report and prompt.
+    #[default]
+    Loreloom,
+    /// The current path with the versions of its messages, as `SillyTavern` reads it (`.jsonl`).
+    Sillytavern,
+    /// The current path as Markdown.
+    Markdown,
+}
+
+/// In which form.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct ChatFormParams {
+    /// The form.
+    #[serde(default)]
+    #[param(inline)]
+    format: ChatForm,
+}
+
+/// A chat as a file: one document with everything, or the current path for other programs.
 #[utoipa::path(
     get, path = "/chats/{chat}/export", tag = "chats",
-    params(("chat" = String, Path, description = "The chat's id")),
-    responses((status = 200, description = "The chat, as `POST /chats/import` reads it", body = Object))
+    params(("chat" = String, Path, description = "The chat's id"), ChatFormParams),
+    responses((status = 200, description = "The chat, as `POST /chats/import` reads it, or Markdown", content(
+        (Object = "application/json"), (Vec<u8> = "application/octet-stream")
+    )))
 )]
 async fn export(
     State(app): State<App>,
     caller: Caller,
     Path(chat): Path<String>,
-) -> Result<Json<archive::Archive>, Problem> {
-    let (chat, tenant) = (ChatId(chat), &caller.tenant);
-    let mut archive = archive::export(app.store.as_ref(), tenant, &chat).await?;
-    let metadata = ChatMetadata::read(app.store.as_ref(), tenant, &chat).await?;
-    metadata.name(&mut archive.chat);
-    metadata.show_all(&mut archive.nodes);
-    Ok(Json(archive))
+    Query(params): Query<ChatFormParams>,
+) -> Result<Response, Problem> {
+    let chat = ChatId(chat);
+    let (extension, text) = match params.format {
+        ChatForm::Loreloom => {
+            let archive = exported_archive(app.store.as_ref(), &caller.tenant, &chat).await?;
+            return Ok(Json(archive).into_response());
+        }
+        ChatForm::Sillytavern => {
+            let (_, file) = exported_chat(app.store.as_ref(), &caller.tenant, &chat).await?;
+            ("jsonl", export_sillytavern(&file))
+        }
+        ChatForm::Markdown => {
+            let (title, file) = exported_chat(app.store.as_ref(), &caller.tenant, &chat).await?;
+            ("md", export_markdown(&file, if title.is_empty() { chat.as_str() } else { &title }))
+        }
+    };
+    Ok(attachment(text.into_bytes(), &format!("{chat}.{extension}")))
 }
 
 /// Where a chat from a file goes.
@@ -380,7 +432,7 @@ struct ImportedView {
     messages: usize,
     /// Versions of messages that became branches.
     branches: usize,
-    /// Narrator messages that are no part of the story.
+    /// Texts of the system that are no part of the story.
     left_out: usize,
     /// Timed effects that were taken over.
     effects: usize,

@@ -8,7 +8,11 @@ mod batch;
 mod book_writes;
 mod books;
 mod caller;
+mod caller_cast;
+mod character_writes;
+mod characters;
 mod chat_metadata;
+mod chat_path;
 mod chat_state;
 mod chats;
 mod connection_writes;
@@ -21,13 +25,17 @@ mod entry_moves;
 mod entry_writes;
 mod extract;
 mod figures;
+mod fixes;
+mod generations;
 mod graph;
+mod groups;
 mod health;
 mod idempotency;
 mod jobs;
 mod kept_prefix;
 mod keys;
 mod knowledge;
+mod lending;
 mod lore_patch;
 mod lore_tests;
 mod matching;
@@ -37,13 +45,22 @@ mod memory_whole;
 mod memory_writes;
 mod messages;
 mod model_trial;
+mod notes;
 mod openapi;
 mod paging;
+mod personas;
+mod playing;
+mod presets;
 mod problem;
 mod replay;
+mod revision_changes;
 mod routing;
 mod settings;
+mod settings_import;
+mod stories;
+mod story_search;
 mod tags;
+mod template_preview;
 mod threads;
 mod turn_figures;
 mod turn_preview;
@@ -52,6 +69,9 @@ mod undoing;
 mod vaults;
 mod watch;
 mod weaving;
+mod wrapping;
+
+use std::sync::Arc;
 
 use axum::{
     Router,
@@ -66,7 +86,7 @@ pub(crate) use self::figures::prometheus;
 use self::idempotency::Calls;
 pub use self::openapi::document;
 pub(crate) use self::problem::{Code, Problem};
-use crate::{app::App, catalog::Firings, limits};
+use crate::{app::App, catalog::Firings, lent_model::LentModel, limits};
 
 /// Where the API is.
 pub(crate) const ROOT: &str = "/api/v1";
@@ -81,6 +101,10 @@ pub(crate) struct ApiState {
     pub(crate) firings: Firings,
     /// Held while a record of memory is compared with what a caller has seen, and changed.
     pub(crate) records: tokio::sync::Mutex<()>,
+    /// Held while a key is given to a connection: what keeps it is no part of the store.
+    pub(crate) keys: tokio::sync::Mutex<()>,
+    /// The model that a front end lends.
+    pub(crate) lent: Arc<LentModel>,
 }
 
 /// Routes of the API with what they say about themselves.
@@ -90,9 +114,20 @@ fn described() -> OpenApiRouter<App> {
         .merge(watch::routes())
         .merge(chats::routes())
         .merge(chat_metadata::routes())
+        .merge(chat_path::routes())
         .merge(chat_state::routes())
         .merge(messages::routes())
         .merge(turns::routes())
+        .merge(fixes::routes())
+        .merge(characters::routes())
+        .merge(character_writes::routes())
+        .merge(personas::routes())
+        .merge(groups::routes())
+        .merge(presets::routes())
+        .merge(template_preview::routes())
+        .merge(stories::routes())
+        .merge(playing::routes())
+        .merge(story_search::routes())
         .merge(books::routes())
         .merge(book_writes::routes())
         .merge(entries::routes())
@@ -102,18 +137,24 @@ fn described() -> OpenApiRouter<App> {
         .merge(entry_moves::routes())
         .merge(matching::routes())
         .merge(settings::routes())
+        .merge(settings_import::routes())
         .merge(weaving::routes())
+        .merge(generations::routes())
+        .merge(wrapping::routes())
         .merge(memory::routes())
         .merge(memory_writes::routes())
         .merge(memory_whole::routes())
         .merge(memory_asked::routes())
+        .merge(lending::routes())
         .merge(jobs::routes())
         .merge(replay::routes())
+        .merge(revision_changes::routes())
         .merge(lore_tests::routes())
         .merge(connections::routes())
         .merge(connection_writes::routes())
         .merge(routing::routes())
         .merge(keys::routes())
+        .merge(notes::routes())
         .merge(vaults::routes())
         .merge(graph::routes())
         .merge(turn_preview::routes())
@@ -127,10 +168,10 @@ fn described() -> OpenApiRouter<App> {
 /// All routes of the API.
 pub(crate) fn router(app: &App) -> Router<App> {
     let (own, document) = described().split_for_parts();
-    let heedless = openapi::without_if_match(&document);
+    let unversioned = openapi::without_if_match(&document);
     let own = own
         .method_not_allowed_fallback(wrong_method)
-        .layer(axum::middleware::from_fn_with_state(heedless, tags::heeded))
+        .layer(axum::middleware::from_fn_with_state(unversioned, tags::refuse_unused))
         .layer(axum::middleware::from_fn_with_state(app.clone(), chat_metadata::there))
         .layer(axum::middleware::from_fn(tags::not_modified))
         .layer(axum::middleware::from_fn_with_state(app.clone(), idempotency::once))

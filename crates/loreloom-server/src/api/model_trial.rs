@@ -57,7 +57,8 @@ struct TrialView {
 }
 
 /// Asks a model a question of memory about a fixed scene, and says whether its answer can be
-/// used. Nothing is stored. The trials: `long_term`, `session`, `arcs`, `ledger`, `epistemic`.
+/// used. Nothing is stored. The trials: `long_term`, `session`, `arcs`, `ledger`, `epistemic`,
+/// `together`.
 #[utoipa::path(
     post, path = "/connections/trial", tag = "settings", request_body = TrialBody,
     responses((status = 200, body = TrialView))

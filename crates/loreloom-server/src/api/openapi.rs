@@ -17,7 +17,7 @@ use utoipa::{
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{ROOT, extract::Json, problem::ProblemBody, tags::Heedless};
+use super::{ROOT, extract::Json, problem::ProblemBody, tags::Unversioned};
 use crate::app::App;
 
 #[derive(OpenApi)]
@@ -34,7 +34,8 @@ use crate::app::App;
     servers((url = "/api/v1")),
     components(schemas(ProblemBody)),
     tags(
-        (name = "books", description = "Lorebooks and whom they follow"),
+        (name = "characters", description = "Characters, personas and groups"),
+        (name = "books", description = "Lorebooks and what they are attached to"),
         (name = "entries", description = "Entries of all books"),
         (name = "chats", description = "Stories: paths, branches, messages"),
         (name = "turns", description = "What each turn decided, and why"),
@@ -94,7 +95,7 @@ pub fn document() -> utoipa::openapi::OpenApi {
 }
 
 /// The writes that do not declare `If-Match`.
-pub(super) fn without_if_match(document: &utoipa::openapi::OpenApi) -> Heedless {
+pub(super) fn without_if_match(document: &utoipa::openapi::OpenApi) -> Unversioned {
     let mut heedless = Vec::new();
     for (path, item) in &document.paths.paths {
         let PathItem { put, post, delete, patch, .. } = item;

@@ -9,6 +9,7 @@ use axum::{
 use http::StatusCode;
 use loreloom_core::ids::ChatId;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -47,6 +48,9 @@ struct ReplayBody {
 struct RunView {
     /// Its number.
     id: u64,
+    /// The change that it tries out; none if it compares the lore of then with today's.
+    #[schema(value_type = Option<LorePatch>)]
+    patch: Option<Value>,
     /// How far it is and what it found.
     #[serde(flatten)]
     progress: Progress,
@@ -54,7 +58,7 @@ struct RunView {
 
 impl RunView {
     fn of(run: &Replaying) -> Self {
-        Self { id: run.id, progress: run.progress() }
+        Self { id: run.id, patch: run.patch().cloned(), progress: run.progress() }
     }
 }
 
@@ -84,7 +88,8 @@ async fn begin(
     let with = match &body.patch {
         Some(patch) => {
             let source = patch.over(app.lore.current().library_source(), Some("patch"))?;
-            Comparison::NowAnd(Arc::new(source))
+            let patch = serde_json::to_value(patch).unwrap_or_default();
+            Comparison::NowAnd { source: Arc::new(source), patch }
         }
         None => Comparison::ThenAndNow,
     };

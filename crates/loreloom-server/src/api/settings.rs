@@ -19,7 +19,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::{Admin, Caller},
-    editing::{Editing, Wrote},
+    editing::{Done, Editing, Wrote},
     extract::{Json, Path},
     problem::{Code, Problem},
     tags::{IfMatch, Tagged},
@@ -283,7 +283,7 @@ async fn show(State(app): State<App>, caller: Caller) -> Result<Tagged<AllSettin
 
 /// A refused setting as a problem.
 #[expect(clippy::needless_pass_by_value, reason = "errors are mapped by value")]
-fn refused(error: SettingError) -> Problem {
+pub(super) fn refused(error: SettingError) -> Problem {
     let code = match error {
         SettingError::Unknown { .. } | SettingError::Elsewhere { .. } => Code::UnknownField,
         SettingError::Value { .. }
@@ -339,17 +339,26 @@ async fn change(
     seen: IfMatch,
     Json(patch): Json<BTreeMap<String, Value>>,
 ) -> Result<Tagged<Wrote<AllSettings>>, Problem> {
-    let editing = Editing { app: &app, tenant: &caller.tenant };
+    let done = server_change(&app, &caller, &seen, patch).await?;
+    let Tagged { tag, body } = view(&app, &caller).await?;
+    Ok(Tagged { tag, body: done.with(body) })
+}
+
+/// Changes settings of the server.
+pub(super) async fn server_change(
+    app: &App,
+    caller: &Caller,
+    seen: &IfMatch,
+    patch: BTreeMap<String, Value>,
+) -> Result<Done<()>, Problem> {
     let at = app.store.revision(&caller.tenant).await?;
     seen.check(&at.to_string())?;
     let before = stored_settings(app.store.as_ref(), &caller.tenant).await?;
-    let stored = patched(&caller, &before, patch)?;
+    let stored = patched(caller, &before, patch)?;
     app.settings.started().with(&stored).map_err(refused)?;
     let changes = [settings_change(&stored)?];
     let revision = app.store.change(&caller.tenant, &changes, Some(at), app.clock.now()).await?;
-    let done = editing.done(at, revision, ()).await?;
-    let Tagged { tag, body } = view(&app, &caller).await?;
-    Ok(Tagged { tag, body: done.with(body) })
+    Editing { app, tenant: &caller.tenant }.done(at, revision, ()).await
 }
 
 /// The settings of one character or one chat.
@@ -388,7 +397,7 @@ async fn owned_view(
     Ok(Tagged { tag: revision.to_string(), body })
 }
 
-/// Changes the settings of a character or a chat.
+/// Changes the settings of a character or a chat, and shows them.
 async fn owned_change(
     app: &App,
     caller: &Caller,
@@ -396,6 +405,19 @@ async fn owned_change(
     seen: IfMatch,
     patch: BTreeMap<String, Value>,
 ) -> Result<Tagged<Wrote<StorySettings>>, Problem> {
+    let done = story_change(app, caller, owner, &seen, patch).await?;
+    let Tagged { tag, body } = owned_view(app, caller, owner).await?;
+    Ok(Tagged { tag, body: done.with(body) })
+}
+
+/// Changes the settings of a character or a chat.
+pub(super) async fn story_change(
+    app: &App,
+    caller: &Caller,
+    owner: &SettingsOwner,
+    seen: &IfMatch,
+    patch: BTreeMap<String, Value>,
+) -> Result<Done<()>, Problem> {
     let editing = Editing { app, tenant: &caller.tenant };
     app.sync.take_up().await?;
     let at = app.store.revision(&caller.tenant).await?;
@@ -408,11 +430,12 @@ async fn owned_change(
             own.set_for(owner.scope(), &name, value).map_err(refused)?;
         }
     }
+    // Some values only make sense together with others that the server has.
+    let together = Changes::clone(&app.settings.now().stored).then(own.clone());
+    app.settings.started().with(&together).map_err(refused)?;
     let changes = [stored_change(owner.key(), &own)?];
     let revision = app.store.change(&caller.tenant, &changes, Some(at), app.clock.now()).await?;
-    let done = editing.done(at, revision, ()).await?;
-    let Tagged { tag, body } = owned_view(app, caller, owner).await?;
-    Ok(Tagged { tag, body: done.with(body) })
+    editing.done(at, revision, ()).await
 }
 
 /// The settings that one chat can have itself. A chat's own value wins over its character's.
@@ -429,7 +452,7 @@ async fn show_chat(
     owned_view(&app, &caller, &SettingsOwner::Chat(chat)).await
 }
 
-/// Changes settings of one chat; `null` removes its own value. A key needs the scope `admin`.
+/// Changes settings of one chat; `null` removes its own value. A key needs the scope `write`.
 #[utoipa::path(
     patch, path = "/settings/chats/{chat}", tag = "settings",
     params(
@@ -441,7 +464,7 @@ async fn show_chat(
 )]
 async fn change_chat(
     State(app): State<App>,
-    Admin(caller): Admin,
+    caller: Caller,
     Path(chat): Path<String>,
     seen: IfMatch,
     Json(patch): Json<BTreeMap<String, Value>>,

@@ -2,7 +2,7 @@
 //!
 //! A handler that knows the version of what it shows returns it ([`Tagged`]). All other answers to
 //! `GET` get a hash of their bytes ([`not_modified`]). Operations that declare `If-Match` in the
-//! API document check it; all others refuse it ([`heeded`]), so that nobody relies on a check that
+//! API document check it; all others refuse it ([`refuse_unused`]), so that nobody relies on a check that
 //! does not exist.
 
 use std::sync::Arc;
@@ -101,11 +101,11 @@ impl IfMatch {
 }
 
 /// The writes that compare no version: method and path.
-pub(crate) type Heedless = Arc<[(Method, String)]>;
+pub(crate) type Unversioned = Arc<[(Method, String)]>;
 
 /// Refuses a write that names a version where none is compared.
-pub(crate) async fn heeded(
-    State(heedless): State<Heedless>,
+pub(crate) async fn refuse_unused(
+    State(unversioned): State<Unversioned>,
     path: MatchedPath,
     request: Request,
     next: Next,
@@ -115,7 +115,7 @@ pub(crate) async fn heeded(
         return next.run(request).await;
     };
     let path = path.as_str().strip_prefix(ROOT).unwrap_or(path.as_str());
-    if !heedless.iter().any(|(of, at)| of == method && at == path) {
+    if !unversioned.iter().any(|(of, at)| of == method && at == path) {
         return next.run(request).await;
     }
     let rule =

@@ -12,8 +12,8 @@ use loreloom_core::{
     prompt::PromptMessage,
     replay::{TurnChange, TurnLine, compare},
     report::{
-        BudgetUse, KeptPlace, Outcome, Report, RoomUse, TurnFacts, Verdict, VerdictClass, Warning,
-        words,
+        BudgetUse, KeptPlace, Outcome, RecalledMessage, Report, RoomUse, TurnFacts, Verdict,
+        VerdictClass, Warning, words,
     },
     units::{Timestamp, Tokens},
 };
@@ -81,6 +81,8 @@ struct TurnView {
     warnings: Vec<Warning>,
     /// How the prompt fits into the model's context, where something had to give way.
     room: Option<RoomUse>,
+    /// Old messages that memory put back into the prompt, and what found each.
+    recalled: Vec<RecalledMessage>,
     /// Verdicts by class, of all entries.
     counts: Counts,
     /// Whether deciding it again gives the same bytes; `None` if its books or circumstances
@@ -170,6 +172,7 @@ async fn one(
         budgets: report.budgets.clone(),
         warnings: report.warnings.clone(),
         room: report.room.clone(),
+        recalled: report.recalled.clone(),
         counts: Counts::of(looked.verdicts()),
         reproduced: differences.as_ref().map(Vec::is_empty),
         differences: differences.iter().flatten().map(ToString::to_string).collect(),
@@ -254,7 +257,7 @@ struct VerdictRow {
     /// The tokens of its text, if it is in the prompt.
     tokens: Option<Tokens>,
     /// Where its text is kept for the prompt cache.
-    stands: Option<KeptPlace>,
+    kept_place: Option<KeptPlace>,
 }
 
 impl VerdictRow {
@@ -269,7 +272,7 @@ impl VerdictRow {
             outcome: verdict.outcome.clone(),
             sentence: words::sentence(verdict, &names),
             tokens: verdict.tokens(),
-            stands: verdict.stands.as_deref().cloned(),
+            kept_place: verdict.kept_place.as_deref().cloned(),
         }
     }
 }

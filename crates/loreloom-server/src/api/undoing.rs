@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use loreloom_core::ids::ChatId;
-use loreloom_ports::{MemoryWriteId, Revision, StoreError, WriteId};
+use loreloom_ports::{Changed, MemoryWriteId, Revision, StoreError, WriteId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
@@ -12,11 +12,13 @@ use super::{
     caller::Caller,
     editing::undo_of,
     extract::{Json, Query},
+    notes::{self, NOTES},
     paging::{self, Page},
     problem::{Code, Problem},
 };
 use crate::{
-    app::App, events::Happened, own_connections::CONNECTIONS, routing::ROUTES, vaults::VAULTS,
+    app::App, events::Happened, own_connections::CONNECTIONS, routing::ROUTES,
+    scoped_settings::is_chat_settings, vaults::VAULTS,
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -90,6 +92,10 @@ async fn undo(
             if administers(&app, &caller, revision).await? {
                 caller.must_administer()?;
             }
+            let changes = changes_of(&app, &caller, revision).await?;
+            if let Some(made) = notes::undo(&app, &caller, &changes).await? {
+                return Ok(Json(Undone { undo: undo_of(made) }));
+            }
             let made = app.store.undo(&caller.tenant, revision, now).await?;
             app.sync.take_up().await?;
             undo_of(made)
@@ -112,16 +118,22 @@ async fn undo(
     Ok(Json(Undone { undo }))
 }
 
-/// What only administrators change: names on the desk begin so.
-const ADMINISTERED: [&str; 4] = ["settings", VAULTS, CONNECTIONS, ROUTES];
+/// What only administrators change: names of its documents begin so.
+const ADMINISTERED: [&str; 5] = ["settings", VAULTS, CONNECTIONS, ROUTES, NOTES];
 
 /// Whether a revision changed what only administrators may.
 async fn administers(app: &App, caller: &Caller, revision: u64) -> Result<bool, StoreError> {
-    let before = revision.checked_add(1);
-    let found = app.store.revisions(&caller.tenant, before, 1).await?;
-    let found = found.iter().filter(|one| one.number == revision);
-    let is_theirs = |key: &str| ADMINISTERED.iter().any(|prefix| key.starts_with(prefix));
-    Ok(found.flat_map(|one| &one.changes).any(|change| is_theirs(&change.key)))
+    let is_theirs = |key: &str| {
+        !is_chat_settings(key) && ADMINISTERED.iter().any(|prefix| key.starts_with(prefix))
+    };
+    Ok(changes_of(app, caller, revision).await?.iter().any(|change| is_theirs(&change.key)))
+}
+
+/// What a revision changed; nothing if there is none of that number.
+async fn changes_of(app: &App, caller: &Caller, revision: u64) -> Result<Vec<Changed>, StoreError> {
+    let found = app.store.revisions(&caller.tenant, revision.checked_add(1), 1).await?;
+    let found = found.into_iter().find(|one| one.number == revision);
+    Ok(found.map(|one| one.changes).unwrap_or_default())
 }
 
 pub(super) fn no_memory() -> Problem {
@@ -145,26 +157,31 @@ struct RevisionView {
 
 /// A thing that was changed.
 #[derive(Debug, Serialize, ToSchema)]
-struct ChangedView {
-    /// Its name: `book/ID`, `rules`, `settings`, `connection/NAME`, `routes`.
-    key: String,
+pub(super) struct ChangedView {
+    /// Its name: `book/ID`, `rules`, `settings`, `connection/NAME`, `routes`, `note/VAULT:PATH`.
+    pub(super) key: String,
     /// What it was; `null` if it was not there.
-    before: Option<Value>,
+    pub(super) before: Option<Value>,
     /// What it became; `null` if it was taken away.
-    after: Option<Value>,
+    pub(super) after: Option<Value>,
+}
+
+impl ChangedView {
+    /// Where vaults and connections are is for those who may say so; secrets are for nobody.
+    pub(super) fn of(change: Changed, administers: bool) -> Self {
+        let change = notes::shown(change);
+        let theirs =
+            [VAULTS, CONNECTIONS, NOTES].iter().any(|prefix| change.key.starts_with(prefix));
+        let hidden = change.key.starts_with("secret") || (theirs && !administers);
+        let shown = |value: Option<Value>| value.filter(|_| !hidden);
+        Self { before: shown(change.before), after: shown(change.after), key: change.key }
+    }
 }
 
 impl RevisionView {
-    /// Where vaults and connections are is for those who may say so.
     fn of(revision: Revision, administers: bool) -> Self {
         let Revision { number, created, undoes, changes } = revision;
-        let changes = changes.into_iter().map(|one| {
-            let theirs = [VAULTS, CONNECTIONS].iter().any(|prefix| one.key.starts_with(prefix));
-            let hidden = one.key.starts_with("secret") || (theirs && !administers);
-            let shown = !hidden;
-            let (before, after) = (one.before.filter(|_| shown), one.after.filter(|_| shown));
-            ChangedView { key: one.key, before, after }
-        });
+        let changes = changes.into_iter().map(|one| ChangedView::of(one, administers));
         let undo = undo_of(number);
         Self { number, undo, created: created.0, undoes, changes: changes.collect() }
     }

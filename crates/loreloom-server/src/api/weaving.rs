@@ -1,5 +1,7 @@
 //! Weaving for front ends that build their own prompt.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use loreloom_core::{
     chat::{GenerationType, Message, Path, Role},
@@ -8,12 +10,12 @@ use loreloom_core::{
     prompt::PromptMessage,
     report::{BudgetUse, RoomUse, Warning},
     state::StoryState,
-    turn::{Speaker, StoryContext, TurnInput},
+    turn::{CardTexts, Speaker, StoryContext, TurnInput},
     units::Tokens,
 };
 use loreloom_ports::{StoreError, TurnId};
 use loreloom_recognise::{
-    layout_of,
+    Explicit, layout_of,
     wire::{CHAT_NAMES, is_chat_name},
 };
 use serde::{Deserialize, Serialize};
@@ -31,8 +33,12 @@ use crate::{
     app::App,
     chat_metadata::ChatMetadata,
     connections::ModelRoute,
+    play::narrator_line,
     prompt_map::PromptMap,
-    turn::{self, Deadline, DecidedTurn, PlacedTurn, QueueKey, TurnStory, Turns, recall},
+    turn::{
+        self, Deadline, DecidedTurn, ExpectedRequest, LONGEST_CARD, PlacedTurn, QueueKey,
+        TurnStory, Turns, recall,
+    },
 };
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -49,11 +55,22 @@ pub(super) struct StoryMessage {
     pub(super) name: Option<String>,
     /// What is said.
     pub(super) content: String,
+    /// Whether the model shall not see it.
+    #[serde(default)]
+    pub(super) hidden: bool,
+    /// Whether it is a narrator's line, which nobody speaks. Its role does not count.
+    #[serde(default)]
+    pub(super) narrator: bool,
 }
 
 impl StoryMessage {
     pub(super) fn message(&self) -> Message {
-        Message::new(self.role, self.name.as_deref(), self.content.as_str())
+        let message = if self.narrator {
+            narrator_line(self.name.as_deref(), &self.content)
+        } else {
+            Message::new(self.role, self.name.as_deref(), self.content.as_str())
+        };
+        Message { hidden: self.hidden, ..message }
     }
 
     fn prompt(&self) -> PromptMessage {
@@ -67,7 +84,7 @@ impl StoryMessage {
 struct WeaveBody {
     /// The chat; made if it is not there and `dry_run` is false.
     chat: String,
-    /// The node that the turn follows; the chat's tip by default.
+    /// The node that the turn follows; the chat's tip by default, and all zeros for the beginning.
     #[schema(value_type = Option<String>, pattern = "^[0-9a-f]{32}$")]
     tip: Option<PrefixHash>,
     /// What is said after that.
@@ -81,8 +98,15 @@ struct WeaveBody {
     user: Option<String>,
     /// The character who speaks next.
     character: Option<String>,
+    /// The name that character filters compare with: SillyTavern's avatar file without its
+    /// extension. The character's name without it.
+    character_file: Option<String>,
+    /// The character's tags, for filters by tag.
+    character_tags: Option<Vec<String>>,
     /// The group, in a chat of several characters.
     group: Option<String>,
+    /// The texts of card and persona, for entries that look into them.
+    card: Option<CardTexts>,
     /// What is asked for.
     #[serde(default)]
     generation: GenerationType,
@@ -96,6 +120,29 @@ struct WeaveBody {
     /// Decide, but store nothing. True without it.
     #[serde(default = "yes")]
     dry_run: bool,
+    /// The front end puts the texts into its prompt and sends that next: the proxy does not weave
+    /// it again, and regex scripts are the front end's. A turn that is stored counts as such.
+    #[serde(default)]
+    placed: bool,
+}
+
+impl WeaveBody {
+    /// Who speaks next, if the call says so.
+    fn speaker(&self) -> Option<Speaker> {
+        let name = self.character.clone().filter(|name| !name.is_empty())?;
+        let named = Speaker::named(name);
+        let filter_name = self.character_file.clone().or(named.filter_name);
+        Some(Speaker { filter_name, tags: self.character_tags.clone(), ..named })
+    }
+}
+
+/// The card as memory gets it.
+fn card_text(card: &CardTexts) -> Arc<str> {
+    let CardTexts { description, personality, scenario, persona, .. } = card;
+    let parts = [description, personality, scenario, persona];
+    let parts: Vec<&str> =
+        parts.into_iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect();
+    parts.join("\n").chars().take(LONGEST_CARD).collect::<String>().into()
 }
 
 fn yes() -> bool {
@@ -141,6 +188,9 @@ struct WovenView {
     turn: Option<TurnId>,
     /// Takes the turn back; none for a dry run.
     undo: Option<String>,
+    /// The number of the request that the front end sends next, for `GET /generations/{id}`;
+    /// none for a dry run.
+    generation: Option<u64>,
 }
 
 /// Decides a turn: which texts go where, and why. With `dry_run` false the turn is stored and
@@ -160,18 +210,31 @@ async fn weave(
     let (live, connections) = (app.settings.now(), app.connections.now());
     let connection = connections.of(body.model.as_deref());
     let line = app.connections.line(connection, body.model.as_deref());
-    let story = TurnStory::new(&app.turns, path, state, StoryContext::default());
+    let stated = StoryContext {
+        user: body.user.clone(),
+        char: body.character.clone(),
+        card: body.card.clone(),
+        ..StoryContext::default()
+    };
+    let story = TurnStory::new(&app.turns, path, state, stated);
+    let context = &story.context;
+    let user = context.user().map_or_else(|| live.defaults.user.clone(), str::to_owned);
+    let known = || context.char().map(Speaker::named);
+    let speaker = body.speaker().or_else(known).or_else(|| live.defaults.speaker.clone());
+    let card = context.card.clone().unwrap_or_default();
     // A preview is made at every key that is pressed: no model is asked for it.
-    let story = Box::new(TurnStory { preview: body.dry_run, ..story });
+    let story = Box::new(TurnStory { preview: body.dry_run, card: card_text(&card), ..story });
     let input = TurnInput {
         generation: body.generation,
         context: body.context.map_or(line.context, Tokens),
         context_stated: body.context.is_some() || line.context_stated,
         reply_tokens: Tokens(body.max_tokens.unwrap_or_default()),
         seed: body.seed.unwrap_or(live.defaults.seed),
-        user: body.user.unwrap_or_else(|| live.defaults.user.clone()),
-        speaker: body.character.map(Speaker::named).or_else(|| live.defaults.speaker.clone()),
+        user,
+        speaker,
+        card,
         group: body.group,
+        scripts_elsewhere: body.placed,
         ..TurnInput::default()
     };
     let input = story.complete(input, app.clock.now(), None);
@@ -184,12 +247,26 @@ async fn weave(
     let layout = layout_of(&prompt, turn.line.connection.strict_roles);
     let placed = PlacedTurn::new(turn, &live.weaving.placement, prompt, layout);
     let mut view = WovenView::of(&app, &placed);
+    if body.placed || !body.dry_run {
+        view.generation = expect(&app, &placed);
+    }
     if !body.dry_run {
         let stored = turn::commit(&app.turns, placed).await?;
         view.turn = Some(stored.turn);
         view.undo = Some(undoing::of_chat(&view.chat, stored.version));
     }
     Ok(Json(view))
+}
+
+/// Expects the request that follows a woven turn: the proxy must not weave it again.
+fn expect(app: &App, placed: &PlacedTurn) -> Option<u64> {
+    let path = &placed.turn.story.path;
+    let newest = path.items().iter().rev().find(|item| item.message.is_seen())?;
+    let newest = newest.message.text.as_str().trim().to_owned();
+    let chat = Some(path.chat().to_string());
+    let explicit = Explicit { chat, ..Explicit::default() };
+    let expected = ExpectedRequest { explicit, newest, placed: true, ..ExpectedRequest::default() };
+    Some(app.turns.expected.put(expected, app.clock.now()))
 }
 
 /// Decides a turn on a blocking thread.
@@ -229,9 +306,11 @@ async fn path_of(app: &App, caller: &Caller, body: &WeaveBody) -> Result<Path, P
     }
     let record = app.store.chat(&caller.tenant, &chat).await?;
     let tip = match (body.tip, record) {
-        (Some(_), None) => return Err(StoreError::NoChat { chat }.into()),
+        (Some(tip), None) if tip != PrefixHash::default() => {
+            return Err(StoreError::NoChat { chat }.into());
+        }
         (tip, Some(record)) => tip.unwrap_or(record.tip),
-        (None, None) => PrefixHash::default(),
+        (Some(_) | None, None) => PrefixHash::default(),
     };
     let mut nodes = Vec::new();
     if tip != PrefixHash::default() {
@@ -278,6 +357,7 @@ impl WovenView {
             prompt: PromptMap::of(&sent.messages, &sent.spans, None, titles, counter),
             turn: None,
             undo: None,
+            generation: None,
         }
     }
 }

@@ -4,7 +4,7 @@ use loreloom_core::{
     assemble::Assembled,
     cache_placement::{Canvas, LoreSources},
     engine::{self, Decision, EngineInput},
-    explain::{Case, Fix, explain},
+    explain::{Case, Fix, FixCandidate, candidates, explain},
     ids::EntryId,
     library::Library,
     notebook,
@@ -142,13 +142,34 @@ impl std::fmt::Display for Difference {
 pub fn explained(
     past: &Revisited,
     input: &TurnInput,
-    (library, rules): (&Library, &Rules),
+    books: (&Library, &Rules),
     counter: &dyn TokenCounter,
     entry: &EntryId,
 ) -> Option<Fix> {
+    with_case(past, input, books, counter, |case| explain(case, entry))
+}
+
+/// Several changes that would have made an entry fire at a past turn.
+pub fn fixes(
+    past: &Revisited,
+    input: &TurnInput,
+    books: (&Library, &Rules),
+    counter: &dyn TokenCounter,
+    entry: &EntryId,
+) -> Vec<FixCandidate> {
+    with_case(past, input, books, counter, |case| candidates(case, entry))
+}
+
+fn with_case<R>(
+    past: &Revisited,
+    input: &TurnInput,
+    (library, rules): (&Library, &Rules),
+    counter: &dyn TokenCounter,
+    ask: impl FnOnce(&Case<'_>) -> R,
+) -> R {
     let transcript = Transcript::of(&past.path, rules.world_info.include_names);
     let turn = input.turn(&past.path, &transcript);
-    let case = Case {
+    ask(&Case {
         library,
         active: &input.active_entries(library, rules),
         turn: &turn,
@@ -156,8 +177,7 @@ pub fn explained(
         rules,
         counter,
         dice: &turn.dice(),
-    };
-    explain(&case, entry)
+    })
 }
 
 /// What a turn wove, as it was stored.
@@ -194,4 +214,5 @@ fn recollect(woven: &mut Decision, record: &TurnRecord) {
     // What was measured after sending belongs to the prompts of that day.
     woven.report.cache.clone_from(&record.report.cache);
     woven.report.room.clone_from(&record.report.room);
+    woven.report.recalled.clone_from(&record.report.recalled);
 }

@@ -72,7 +72,7 @@ impl StoryRun {
     }
 
     /// Runs the chat with the books that each turn had.
-    pub fn lines_as_told(
+    pub fn lines_as_stored(
         &self,
         source: &LibrarySource,
         counter: &dyn TokenCounter,

@@ -23,6 +23,9 @@ pub(crate) const WOVEN: HeaderName = HeaderName::from_static("x-loreloom-woven")
 /// How many of the oldest messages were left out, because the context is full.
 pub(crate) const LEFT_OUT: HeaderName = HeaderName::from_static("x-loreloom-left-out");
 
+/// Why a request was passed on without weaving.
+pub(crate) const PASSED_ON: HeaderName = HeaderName::from_static("x-loreloom-passed-on");
+
 /// The connection: named by the front end.
 pub(crate) const CONNECTION: &str = "x-loreloom-connection";
 

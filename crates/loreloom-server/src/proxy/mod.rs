@@ -32,7 +32,7 @@ use crate::{
     gate::Pass,
     keys::Scope,
     limits::{self, Stalled},
-    turn,
+    turn::{self, PlayedTurn},
 };
 
 /// A request and where it may go: the connections when it came, and the one it names.
@@ -42,9 +42,22 @@ pub(crate) struct ProxyRequest {
     pub(crate) body: Bytes,
     connections: Arc<Connections>,
     named: Option<Arc<Connection>>,
+    /// What is known about it, if it comes from a story that is played here.
+    pub(crate) played: Option<Arc<PlayedTurn>>,
 }
 
 impl ProxyRequest {
+    /// The request of a story that is played here.
+    pub(crate) fn played(
+        connections: Arc<Connections>,
+        mut parts: Parts,
+        body: Bytes,
+        played: PlayedTurn,
+    ) -> Result<Self, ConnectionsError> {
+        let (body, named) = chosen(&connections, &mut parts.headers, body)?;
+        Ok(Self { parts, body, connections, named, played: Some(Arc::new(played)) })
+    }
+
     /// The path that it asks for.
     pub(crate) fn path(&self) -> &str {
         self.parts.uri.path()
@@ -57,7 +70,7 @@ impl ProxyRequest {
     }
 
     /// The connection of a request that is not read any further.
-    fn unread_connection(&self) -> Arc<Connection> {
+    pub(crate) fn unread_connection(&self) -> Arc<Connection> {
         let is_open = self.named.is_none() && self.connections.is_choice();
         let model = is_open.then(|| turn::model_of(self.path(), &self.body));
         self.connection(model.flatten().as_deref())
@@ -92,31 +105,55 @@ pub(crate) async fn forward(State(app): State<App>, request: Request) -> Respons
         }
     };
     app.figures.metrics.passed_on();
-    let request = ProxyRequest { parts, body, connections, named };
+    let request = ProxyRequest { parts, body, connections, named, played: None };
     if !wire::asks(request.parts.method.as_str(), request.path()) {
-        return pass(&app.announcements, request, None).await;
+        return pass(&app.announcements, request, Unwoven::Endpoint).await;
     }
     let off = request.parts.headers.get(headers::WEAVE).is_some_and(headers::is_off);
     if off || !app.settings.now().weaving.on {
-        return pass(&app.announcements, request.without_own_field(), None).await;
+        return pass(&app.announcements, request.without_own_field(), Unwoven::Off).await;
     }
     turn::run(&app.turns, request).await
 }
 
-/// Passes a request on unchanged. The front end gets the warning in a header.
+/// Why a request is passed on without weaving.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Unwoven<'reason> {
+    /// Nothing is woven at its path.
+    Endpoint,
+    /// Weaving is off.
+    Off,
+    /// Weaving failed, for this reason.
+    Failed(&'reason str),
+}
+
+impl Unwoven<'_> {
+    /// Tells the front end.
+    pub(crate) fn tell(self, headers: &mut HeaderMap) {
+        let value = match self {
+            Self::Endpoint => "endpoint",
+            Self::Off => "off",
+            Self::Failed(reason) => {
+                headers::tell(headers, headers::WARNING, reason);
+                "failed"
+            }
+        };
+        headers::tell(headers, headers::PASSED_ON, value);
+    }
+}
+
+/// Passes a request on unchanged. The front end gets the reason in a header.
 pub(crate) async fn pass(
     announcements: &Announcements,
     request: ProxyRequest,
-    warning: Option<&str>,
+    unwoven: Unwoven<'_>,
 ) -> Response {
     let (connection, path) = (request.unread_connection(), request.path().to_owned());
     let upstreams = &announcements.figures.metrics.upstreams;
     let sending = connection.upstream.send(upstream_call(request.parts, request.body));
     let reply = upstreams.measure(&connection.name, sending).await;
     let mut response = respond(announcements, &path, reply);
-    if let Some(warning) = warning {
-        headers::tell(response.headers_mut(), headers::WARNING, warning);
-    }
+    unwoven.tell(response.headers_mut());
     response
 }
 
@@ -139,6 +176,15 @@ fn too_large(app: &App, parts: &Parts, announced: Option<u64>) -> Response {
     reads.problem(StatusCode::PAYLOAD_TOO_LARGE, "body", &message)
 }
 
+/// The connection that requests for a model go to.
+pub(crate) fn route(connections: &Connections, model: Option<&str>) -> Arc<Connection> {
+    let body = Bytes::from(serde_json::json!({ "model": model }).to_string());
+    match addressed(connections, &body) {
+        Some((_, connection)) => connection,
+        None => Arc::clone(connections.of(model)),
+    }
+}
+
 /// The connection that a front end names, in a header or with the model, and the body for that
 /// connection's server.
 fn chosen(
@@ -152,7 +198,7 @@ fn chosen(
         return Ok((body, Some(Arc::clone(named))));
     }
     let Some((body, connection)) = addressed(connections, &body) else { return Ok((body, None)) };
-    if !connections.is_told_keys(&connection) {
+    if !connections.gets_front_end_keys(&connection) {
         without_keys(headers);
     }
     Ok((body, Some(connection)))

@@ -6,6 +6,7 @@ use loreloom_core::{
     chat::{Path, Role, Voices},
     engine::Decision,
     report::Warning,
+    room::RoomRules,
     turn::{Near, Transcript, TurnInput},
 };
 
@@ -24,6 +25,8 @@ pub(crate) struct DecidedTurn {
     pub(crate) lore: Arc<Lore>,
     pub(crate) transcript: Transcript,
     pub(crate) decision: Decision,
+    /// The budget over everything, in this story.
+    pub(crate) budget: Arc<RoomRules>,
     /// The model that it is sent to.
     pub(crate) line: ModelRoute,
 }
@@ -76,7 +79,9 @@ pub(crate) async fn decide(
     lore.suspend_slow_keys(&decision.report.warnings);
     let authors_note = story.context.note(user_messages(&story.path), counter.as_ref());
     decision.injections.extend(authors_note);
-    Box::new(DecidedTurn { story, input, lore, transcript, decision, line })
+    let character = input.speaker.as_ref().map(|speaker| speaker.name.as_str());
+    let budget = Arc::clone(&turns.settings.for_story(story.path.chat(), character).budget);
+    Box::new(DecidedTurn { story, input, lore, transcript, decision, budget, line })
 }
 
 /// Begins a turn. Waiting for notes does not count against its deadline.

@@ -4,13 +4,17 @@
 //! recall → place → send → tee → store → remember.
 
 mod body;
+mod carried;
 mod choose;
 mod deadline;
 mod decide;
+mod draft;
 mod echoed_markers;
+mod expected;
 mod hide_notes;
 mod notebook_writes;
 mod place;
+mod played;
 mod prompt_cache;
 mod queue;
 mod read;
@@ -26,24 +30,31 @@ mod store;
 mod story;
 mod tee;
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::response::Response;
-use loreloom_core::ids::TenantId;
-use loreloom_memory::service::MemoryServices;
+use bytes::Bytes;
+use loreloom_core::{assemble::Layout, ids::TenantId};
+use loreloom_memory::service::{AwaitedReply as ForegroundReply, MemoryServices};
 use loreloom_ports::{ChatModel, Clock, Store};
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
 pub(crate) use self::{
-    body::{model_of, with_model, without_own_field},
+    body::{StatedLimits, model_of, with_model, without_own_field},
     deadline::{Deadline, FAIL_OPEN_REASONS},
     decide::{DecidedTurn, decide},
+    expected::{ExpectedRequest, ExpectedRequests},
     notebook_writes::note,
     place::PlacedTurn,
+    played::{AwaitedReply, PlayedTurn},
     prompt_cache::SentLog,
     queue::QueueKey,
     recent_paths::RecentPaths,
+    recognise::LONGEST_CARD,
     recogniser::Recogniser,
     remember::tell_memory,
     repeated::RepeatedWarnings,
@@ -51,14 +62,20 @@ pub(crate) use self::{
     story::TurnStory,
 };
 pub use self::{choose::Choosing, prompt_cache::LorePlacement, queue::TurnQueue};
-use self::{deadline::TurnError, place::PreparedRequest, store::TurnTimes};
+use self::{
+    deadline::TurnError,
+    draft::{PlainTurn, SentTurn},
+    place::PreparedRequest,
+    store::TurnTimes,
+};
 use crate::{
     announcements::Announcements,
     connection_service::ConnectionService,
+    connections::Connection,
     figures::Figures,
     lore_service::LoreService,
     notices::Happened,
-    proxy::{ProxyRequest, headers, pass, respond},
+    proxy::{ProxyRequest, Unwoven, headers, pass, respond},
     runtime_settings::RuntimeSettings,
     waiting::{WaitingTurns, WaitingWriter},
 };
@@ -89,6 +106,8 @@ pub(crate) struct TurnServices {
     pub(crate) recogniser: Recogniser,
     pub(crate) recent_paths: RecentPaths,
     pub(crate) sent_log: SentLog,
+    /// Requests that front ends announced.
+    pub(crate) expected: ExpectedRequests,
 }
 
 impl Turns {
@@ -114,23 +133,12 @@ impl std::ops::Deref for Turns {
 /// unchanged, so a generation never fails because of Loreloom.
 pub(crate) async fn run(turns: &Turns, request: ProxyRequest) -> Response {
     let (began, request) = (Instant::now(), Arc::new(request));
+    // Memory leaves the model alone until the reply has ended.
+    let awaited = turns.memory.as_ref().map(|memory| memory.foreground.begin());
     let chat = QueueKey::of(&turns.tenant, &request.parts.headers, &request.body);
     let deadline = Arc::new(Deadline::new(&turns.settings.now().weaving, chat));
     let (own, asked, limit) = (turns.clone(), Arc::clone(&request), Arc::clone(&deadline));
-    let prepared = deadline.limit(async move {
-        let (mut body, line) = read::read(&own, &asked)?;
-        let (layout, story) = recognise::recognise(&own, &body, &line).await?;
-        let complaint = body.complaint.take();
-        let Some((story, input)) = story else {
-            return Ok(place::without_story(body, &layout, line, complaint));
-        };
-        let recall = recall::start(&own, &story, &input, &line);
-        // A selecting model is asked in here (`choose`). Its time does not count.
-        let mut turn = decide::decide(&own, story, input, line, &limit).await;
-        recall::finish(&own, recall, &mut turn).await;
-        Ok(place::place(&own, body, layout, turn, complaint))
-    });
-    let prepared = prepared.await;
+    let prepared = deadline.limit(async move { prepare(&own, &asked, &limit).await }).await;
     let weaving = began.elapsed();
     let failed = prepared.as_ref().err().map(TurnError::reason);
     turns.figures.metrics.queue_took(deadline.queued());
@@ -140,32 +148,13 @@ pub(crate) async fn run(turns: &Turns, request: ProxyRequest) -> Response {
     let request = Arc::unwrap_or_clone(request);
     let prepared = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => return fail_open(turns, request, &error).await,
+        Err(error) => return fail_open(turns, request, &error, (weaving, awaited)).await,
     };
 
-    let (path, known) = (request.path().to_owned(), send::response_headers(turns, &prepared));
+    let known = send::response_headers(turns, &prepared);
     let PreparedRequest { body, connection, turn, .. } = prepared;
-    let asked = Instant::now();
-    let reply = send::send(turns, request, body, &connection).await;
-    let times = TurnTimes { weaving, asked, answered: asked.elapsed() };
-    let mut response = match (turn, reply) {
-        (Some(turn), Ok(reply)) if reply.status.is_success() => {
-            let (copying, copied) = tee::copy(&turn);
-            let own = turns.clone();
-            let storing = async move {
-                let stored = store::store(&own, turn, copied, times).await;
-                if let Some(stored) = stored {
-                    remember::remember(&own, stored).await;
-                }
-            };
-            turns.tasks.spawn(storing.in_current_span());
-            tee::tee(turns, connection.upstream.as_ref(), &path, reply, copying).await
-        }
-        (turn, reply) => {
-            store::unanswered(turns, turn.as_deref());
-            respond(&turns.announcements, &path, reply)
-        }
-    };
+    let outgoing = Outgoing { body, connection, turn: turn.map(SentTurn::Woven), weaving };
+    let mut response = outgoing.answer(turns, request, awaited).await;
     // A warning of this turn comes after those that were there before.
     let own = response.headers_mut().remove(headers::WARNING);
     response.headers_mut().extend(known);
@@ -175,14 +164,98 @@ pub(crate) async fn run(turns: &Turns, request: ProxyRequest) -> Response {
     response
 }
 
-/// Sends a request unchanged, with a header that says why it has no lore.
-async fn fail_open(turns: &Turns, request: ProxyRequest, error: &TurnError) -> Response {
+/// A request on its way to the model.
+struct Outgoing {
+    body: Bytes,
+    connection: Arc<Connection>,
+    /// Its turn, if it belongs to a story.
+    turn: Option<SentTurn>,
+    /// How long it took to get here.
+    weaving: Duration,
+}
+
+impl Outgoing {
+    /// Sends it, and stores its turn with the reply.
+    async fn answer(
+        self,
+        turns: &Turns,
+        request: ProxyRequest,
+        awaited: Option<ForegroundReply>,
+    ) -> Response {
+        let Self { body, connection, turn, weaving } = self;
+        let (path, asked) = (request.path().to_owned(), Instant::now());
+        let reply = send::send(turns, request, body, &connection).await;
+        let times = TurnTimes { weaving, asked, answered: asked.elapsed() };
+        match (turn, reply) {
+            (Some(turn), Ok(reply)) if reply.status.is_success() => {
+                let (copying, copied) = tee::copy(&turn);
+                let own = turns.clone();
+                let storing = async move {
+                    let stored = store::store(&own, turn, copied, times).await;
+                    drop(awaited);
+                    if let Some(stored) = stored {
+                        remember::remember(&own, stored).await;
+                    }
+                };
+                turns.tasks.spawn(storing.in_current_span());
+                tee::tee(turns, connection.upstream.as_ref(), &path, reply, copying).await
+            }
+            (turn, reply) => {
+                store::unanswered(turns, turn.as_ref());
+                respond(&turns.announcements, &path, reply)
+            }
+        }
+    }
+}
+
+/// The steps from read to place: a request with its lore.
+async fn prepare(
+    turns: &Turns,
+    asked: &ProxyRequest,
+    deadline: &Deadline,
+) -> Result<PreparedRequest, TurnError> {
+    let (mut body, line) = read::read(turns, asked)?;
+    if asked.played.is_none() && turns.expected.apply(&mut body, turns.clock.now()) {
+        return Ok(place::without_story(body, &Layout::default(), line, None));
+    }
+    let (layout, story) = match &asked.played {
+        Some(played) => played::known(turns, played, &body, &line).await?,
+        None => recognise::recognise(turns, &body, &line).await?,
+    };
+    let complaint = body.complaint.take();
+    let Some((story, input)) = story else {
+        return Ok(place::without_story(body, &layout, line, complaint));
+    };
+    let recall = recall::start(turns, &story, &input, &line);
+    // A selecting model is asked in here (`choose`). Its time does not count.
+    let mut turn = decide::decide(turns, story, input, line, deadline).await;
+    recall::finish(turns, recall, &mut turn).await;
+    Ok(place::place(turns, body, layout, turn, complaint))
+}
+
+/// Sends a request unchanged, with a header that says why it has no lore. The turn of a story that
+/// is played here is stored all the same.
+async fn fail_open(
+    turns: &Turns,
+    request: ProxyRequest,
+    error: &TurnError,
+    (weaving, awaited): (Duration, Option<ForegroundReply>),
+) -> Response {
     let reason = error.to_string();
     if let Some(times) = turns.figures.repeated.count(error.reason(), Instant::now()) {
         tracing::warn!(%reason, times, "passed on without lore");
     }
     let path = request.path().to_owned();
     turns.announcements.notice(Happened::FailedOpen { path, reason: reason.clone() });
+    if let Some(played) = request.played.clone() {
+        let (body, connection) = (request.body.clone(), request.unread_connection());
+        let plain = PlainTurn::new(turns, &played, reason.clone());
+        let turn = Some(SentTurn::Plain(Box::new(plain)));
+        let outgoing = Outgoing { body, connection, turn, weaving };
+        let mut response = Box::pin(outgoing.answer(turns, request, awaited)).await;
+        Unwoven::Failed(&reason).tell(response.headers_mut());
+        return response;
+    }
     let warning = match error {
         // It may be no turn at all.
         TurnError::Unreadable(_) => reason,
@@ -190,5 +263,5 @@ async fn fail_open(turns: &Turns, request: ProxyRequest, error: &TurnError) -> R
             format!("{reason}; this turn is not stored")
         }
     };
-    pass(&turns.announcements, request.without_own_field(), Some(&warning)).await
+    pass(&turns.announcements, request.without_own_field(), Unwoven::Failed(&warning)).await
 }

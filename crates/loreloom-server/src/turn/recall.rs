@@ -3,11 +3,11 @@
 //! Memory is asked before the turn is decided and its answer is added after. A turn goes on
 //! without memory that fails or that takes more than half of the turn's deadline.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use loreloom_core::ids::TenantId;
 use loreloom_core::{
-    chat::Path, report::BudgetUse, tokens::TokenCounter, turn::TurnInput, units::Tokens,
+    chat::Path, ids::TenantId, report::BudgetUse, room::CoveredMessages, tokens::TokenCounter,
+    turn::TurnInput, units::Tokens,
 };
 use loreloom_memory::{
     presence::characters,
@@ -34,7 +34,7 @@ pub(crate) enum Recall {
     /// Memory is off, or the turn is no story.
     Off,
     /// Memory has everything at hand.
-    AtHand(RecallQuestion),
+    AtHand(Box<RecallQuestion>),
     /// Memory works on a thread of its own.
     Running(JoinHandle<Result<TurnMemory, MemoryError>>),
 }
@@ -49,6 +49,7 @@ pub(crate) struct RecallQuestion {
     seen_from: usize,
     counter: Arc<dyn TokenCounter>,
     settings: Arc<MemorySettings>,
+    embed_within: Duration,
 }
 
 impl RecallQuestion {
@@ -63,6 +64,7 @@ impl RecallQuestion {
             cap: None,
             settings: Some(&self.settings),
             counter: self.counter.as_ref(),
+            embed_within: self.embed_within,
         }
     }
 
@@ -91,9 +93,11 @@ pub(crate) fn start(
         seen_from: story.seen_from,
         counter: Arc::clone(&line.counter),
         settings: Arc::clone(&settings.memory),
+        // A turn without vectors is better than one without memory.
+        embed_within: turns.settings.now().weaving.deadline / 4,
     };
     if question.memory.recall.is_quick(&question.asked()) {
-        return Recall::AtHand(question);
+        return Recall::AtHand(Box::new(question));
     }
     let runtime = Handle::current();
     let answer = async move { question.answer().await }.in_current_span();
@@ -118,8 +122,27 @@ pub(crate) async fn finish(turns: &Turns, recall: Recall, turn: &mut DecidedTurn
         },
     };
     match found {
-        Ok(found) => {
+        Ok(mut found) => {
+            if let Some(reason) = &found.embedder_problem {
+                tracing::warn!(%reason, "passages are found by their words alone");
+            }
+            let lore = turn.decision.injections.iter().map(|one| one.text.as_str());
+            found.without_lore(lore, turn.line.counter.as_ref());
+            let seen_from = turn.story.seen_from;
+            if let Some(sent_from) = found.sent_from {
+                let items = turn.story.path.items();
+                let visible = |from: usize, to: usize| {
+                    let items = items.get(from..to).unwrap_or_default();
+                    items.iter().filter(|item| item.message.is_seen()).count()
+                };
+                let sent_from = sent_from.clamp(seen_from.min(items.len()), items.len());
+                turn.story.covered = CoveredMessages {
+                    covered: visible(seen_from, sent_from),
+                    after: visible(sent_from, items.len()),
+                };
+            }
             turn.decision.report.budgets.extend(memory_budget(&found));
+            turn.decision.report.recalled = found.report.recalled;
             turn.decision.injections.extend(found.injections);
         }
         Err(reason) => {
@@ -156,6 +179,7 @@ pub(crate) async fn recall_with(
         cap: None,
         settings: Some(settings),
         counter: past.counter,
+        embed_within: turns.settings.now().weaving.deadline / 4,
     };
     memory.recall.preview(&asked).await
 }

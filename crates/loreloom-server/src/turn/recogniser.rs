@@ -5,7 +5,7 @@
 //! since the last request, and those that another process wrote to are read. A process that is
 //! alone only pays for the question: it knows its own writes.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loreloom_core::{
     ids::{ChatId, PrefixHash},
@@ -13,7 +13,7 @@ use loreloom_core::{
 };
 use loreloom_ports::{ChangeMark, ChatRecord, Node, StoreError, StoryStore, TurnRecord};
 use loreloom_recognise::{
-    Answer, Body, KnownStories, MESSAGE_COST, Recognition, Request, Ticket, WireMessage,
+    Answer, Body, GivenNames, KnownStories, MESSAGE_COST, Recognition, Request, Ticket, WireMessage,
 };
 use rustc_hash::FxHashMap;
 
@@ -42,7 +42,7 @@ pub(crate) struct Recogniser {
     /// The version of each chat up to which its messages are known here.
     versions: Mutex<FxHashMap<ChatId, u64>>,
     /// Locked while changes are read, so that a second request waits for them.
-    unread: tokio::sync::Mutex<UnreadChanges>,
+    unread: Arc<tokio::sync::Mutex<UnreadChanges>>,
 }
 
 /// What other processes wrote and this one has not read yet.
@@ -79,8 +79,17 @@ impl Recogniser {
             return Seen::Begins(chat.clone());
         }
         let ticket = memory.record(request, &found);
-        memory.forget_beyond(MOST_MEMORY);
+        if memory.forget_beyond(MOST_MEMORY) {
+            // A chat that is read again gets its version again.
+            self.versions().retain(|chat, _| memory.has_chat(chat.as_str()));
+        }
         Seen::Recorded(Box::new((found, ticket)))
+    }
+
+    /// The id of the chat that requests call by this name. A story that began without a name has
+    /// another id than the name it got later.
+    pub(crate) fn id_called(&self, name: &str) -> Option<ChatId> {
+        self.lock().id_called(name)
     }
 
     /// Records the reply to a request. Returns the parts that are story.
@@ -100,6 +109,11 @@ impl Recogniser {
     /// Records that a request got no reply.
     pub(super) fn unanswered(&self, ticket: &Ticket) {
         self.lock().unanswered(ticket);
+    }
+
+    /// Records the names that a front end gave a chat.
+    pub(super) fn take_up_names(&self, chat: &ChatId, given: GivenNames) {
+        self.lock().take_up_names(chat, given);
     }
 
     /// Records a write of this process, whose messages are known. If others wrote before it, the
@@ -131,6 +145,11 @@ impl Turns {
         {
             let chat = ChatId::from(name.as_str());
             in_time(self, self.read_chat(&chat)).await?;
+        }
+        if let Some(id) = &request.explicit.follows
+            && !self.recogniser.lock().knows_response(id)
+        {
+            in_time(self, self.read_response(id)).await?;
         }
         let mut free = None;
         for _ in 0..LOOKUPS {
@@ -174,7 +193,7 @@ impl Turns {
 
     /// Reads what other processes wrote since the last request.
     async fn read_changes(&self) -> Result<(), StoreError> {
-        let mut unread = self.recogniser.unread.lock().await;
+        let mut unread = Arc::clone(&self.recogniser.unread).lock_owned().await;
         let changed = self.store.changed_chats(&self.tenant, unread.mark).await?;
         unread.mark = changed.mark;
         for (chat, version) in changed.chats {
@@ -183,21 +202,32 @@ impl Turns {
                 unread.chats.push(chat);
             }
         }
-        // A chat stays in the list until it is read: this future may be dropped.
+        if unread.chats.is_empty() {
+            return Ok(());
+        }
+        // A request that stops waiting does not stop the reading, so that a chat that takes
+        // longer than a turn may is read once, not tried anew by each request.
+        let turns = self.clone();
+        let reading = self.tasks.spawn(async move { turns.read_chats(&mut unread.chats).await });
+        reading.await.map_err(|error| StoreError::Database {
+            doing: "reading changed stories",
+            source: error.into(),
+        })?
+    }
+
+    /// Reads chats that changed, the newest first. A chat stays in the list until it is read.
+    async fn read_chats(&self, chats: &mut Vec<ChatId>) -> Result<(), StoreError> {
         for _ in 0..MOST_READ {
-            let Some(chat) = unread.chats.last().cloned() else { break };
-            let read = self.read_chat(&chat).await;
-            if let Err(StoreError::Damaged { .. }) = &read {
+            let Some(chat) = chats.last().cloned() else { break };
+            match self.read_chat(&chat).await {
                 // No wait cures it. The other stories of the tenant go on.
-                tracing::warn!(
+                Err(StoreError::Damaged { .. }) => tracing::warn!(
                     chat = chat.as_str(),
                     "a chat cannot be read, so it is not recognised"
-                );
-                unread.chats.pop();
-                continue;
+                ),
+                read => read?,
             }
-            read?;
-            unread.chats.pop();
+            chats.pop();
         }
         Ok(())
     }
@@ -217,6 +247,17 @@ impl Turns {
             memory.take_up_card(id, &request);
         }
         self.recogniser.versions().insert(id.clone(), chat.version);
+        Ok(())
+    }
+
+    /// Reads where a response ended, if it is stored, and its story.
+    async fn read_response(&self, id: &str) -> Result<(), StoreError> {
+        let store: &dyn StoryStore = self.store.as_ref();
+        let Some(ended) = store.response(&self.tenant, id).await? else { return Ok(()) };
+        self.read_chat(&ended.chat).await?;
+        let path = store.path(&self.tenant, &ended.chat, ended.at).await?;
+        let messages = path.iter().map(|node| &node.message);
+        self.recogniser.lock().take_up_response(id, &ended.chat, messages);
         Ok(())
     }
 

@@ -22,14 +22,15 @@ pub(super) fn placed(
     layout: Layout,
 ) -> PlacedTurn {
     let window = Window::of(&turn.input);
-    if let Some(total) = turn.lore.rules().budget.total(window.context) {
+    if let Some(total) = turn.budget.total(window.context) {
         turn.give_way_to(total);
     }
     let counter = turn.line.counter.clone();
     let (added, texts) = added(&turn, placement);
     let fits = || window.surely_fits((&prompt, &layout), added, texts, counter.as_ref());
-    if window.stated && !fits() {
-        return Shortening { window, placement, prompt, layout }.placed(turn);
+    let covered = Cut::covered(turn.story.covered, (&prompt, &layout), counter.as_ref());
+    if !covered.is_empty() || window.stated && !fits() {
+        return Shortening { window, placement, covered, prompt, layout }.placed(turn);
     }
     let mut placed = PlacedTurn::as_decided(turn, placement, prompt, layout);
     if !window.stated {
@@ -62,6 +63,8 @@ fn added(turn: &DecidedTurn, placement: &LorePlacement) -> (Tokens, usize) {
 struct Shortening<'turn> {
     window: Window,
     placement: &'turn LorePlacement,
+    /// What memory covers.
+    covered: Cut,
     /// The prompt of the front end.
     prompt: Vec<PromptMessage>,
     layout: Layout,
@@ -79,7 +82,8 @@ struct Shortened {
 
 impl Shortening<'_> {
     fn placed(self, mut turn: Box<DecidedTurn>) -> PlacedTurn {
-        let (decided, mut step) = (turn.decision.clone(), Shortened::default());
+        let first = Shortened { cut: self.covered.clone(), ..Shortened::default() };
+        let (decided, mut step) = (turn.decision.clone(), first);
         let counter = turn.line.counter.clone();
         loop {
             if let Some(limit) = step.limit {
@@ -90,6 +94,7 @@ impl Shortening<'_> {
             let placement = if step.without_lingering { front_end } else { self.placement };
             let mut placed = PlacedTurn::as_decided(turn, placement, prompt, layout);
             let (over, tokens) = self.window.excess(&placed.assembled().messages, &*counter);
+            let over = over.filter(|_| self.window.stated);
             let next = over.and_then(|over| self.next(&step, over, &placed));
             let Some(next) = next else {
                 placed.cut = step.cut;
@@ -105,7 +110,7 @@ impl Shortening<'_> {
     /// What gives way next for a prompt that is too long; `None` if nothing is left.
     fn next(&self, step: &Shortened, over: Tokens, placed: &PlacedTurn) -> Option<Shortened> {
         let turn = &placed.turn;
-        if turn.lore.rules().budget.make_room == MakeRoom::History {
+        if turn.budget.make_room == MakeRoom::History {
             let freed = step.cut.freed().saturating_add(over);
             let prompt = (&*self.prompt, &self.layout);
             let cut = Cut::for_room(freed, prompt, &self.window, turn.line.counter.as_ref());
@@ -127,8 +132,8 @@ impl Shortening<'_> {
 impl DecidedTurn {
     /// Takes texts out until the rest is within a limit.
     fn give_way_to(&mut self, limit: Tokens) {
-        let Self { decision, lore, .. } = self;
-        give_way(decision, limit, &lore.rules().budget, lore.library());
+        let Self { decision, lore, budget, .. } = self;
+        give_way(decision, limit, budget, lore.library());
     }
 }
 

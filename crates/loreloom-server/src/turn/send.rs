@@ -47,14 +47,16 @@ fn hold_key(turns: &Turns, connection: &Connection, headers: &HeaderMap) {
 }
 
 /// What went wrong in a turn that its front end should know at once: the rest is in the report.
-fn told_at_once(report: &Report) -> Vec<String> {
+fn urgent_warnings(report: &Report) -> Vec<String> {
     let failed =
         report.selection.as_ref().filter(|one| matches!(one.served, Served::Failed { .. }));
-    let old = report
-        .warnings
-        .iter()
-        .filter(|one| matches!(one, Warning::OldNotes { .. } | Warning::NobodySpeaks { .. }));
-    failed.map(words::selection).into_iter().chain(old.map(words::warning)).collect()
+    let urgent = report.warnings.iter().filter(|one| {
+        matches!(
+            one,
+            Warning::OldNotes { .. } | Warning::NobodySpeaks { .. } | Warning::Neutralised { .. }
+        )
+    });
+    failed.map(words::selection).into_iter().chain(urgent.map(words::warning)).collect()
 }
 
 /// What the front end learns about its request.
@@ -68,7 +70,7 @@ pub(super) fn response_headers(turns: &Turns, prepared: &PreparedRequest) -> Hea
         found.insert(headers::WOVEN, placed.plan.texts().into());
         headers::tell(&mut found, headers::CHAT, turn.story.path.chat().as_str());
         headers::tell(&mut found, headers::TYPE, turn.input.generation.as_str());
-        for warning in told_at_once(&turn.decision.report) {
+        for warning in urgent_warnings(&turn.decision.report) {
             headers::warn(&mut found, &warning);
         }
         if let Some(room) = &turn.decision.report.room {

@@ -7,34 +7,27 @@ use std::{
 };
 
 use loreloom_core::{
-    chat::{Path, PathItem},
-    engine::Decision,
+    chat::{Message, Path, PathItem},
     ids::{ChatId, PrefixHash},
-    report::Warning,
-    turn::TurnInput,
 };
-use loreloom_memory::service::Who;
 use loreloom_ports::{
-    Node, Reply, StoreError, StoredTurn, TurnId, TurnRecord, WholeReply, WriteId,
+    EndedResponse, Node, Reply, StoreError, StoredTurn, TurnId, TurnRecord, WholeReply, WriteId,
 };
 use loreloom_recognise::{Answer, Ticket};
 
-use super::Turns;
+use super::{AwaitedReply, Turns};
 use super::{
-    decide::DecidedTurn,
+    draft::{DraftedTurn, SentTurn, draft},
     echoed_markers::EchoedMarkers,
     notebook_writes::{note, notes_record},
-    place::{AppliedTurn, PlacedTurn},
-    prompt_cache::measure,
-    recall,
+    place::PlacedTurn,
     recent_paths::Track,
     remember::StoredReply,
-    story::TurnStory,
     tee::{Copied, EndedReply},
 };
 use crate::{
+    chat_title::title_of,
     events,
-    lore::Lore,
     metrics::StoreWork,
     notices::Happened,
     timings::Timing,
@@ -46,8 +39,8 @@ use crate::{
 /// is on disk a moment after the first word.
 const TOGETHER: Duration = Duration::from_millis(20);
 
-/// The longest title that a chat gets by itself, in characters.
-const LONGEST_TITLE: usize = 60;
+/// The longest id of a response that is stored, in bytes. It comes from elsewhere.
+const LONGEST_RESPONSE: usize = 256;
 
 /// How long a turn took until its reply began.
 #[derive(Clone, Copy)]
@@ -65,12 +58,12 @@ pub(crate) struct ReplyMessage {
     notes: Option<String>,
 }
 
-/// A turn with everything that is stored of it.
-struct DraftedTurn {
-    record: TurnRecord,
-    track: Track,
-    who: Who,
-    lore: Arc<Lore>,
+/// A reply that has ended.
+struct ReadReply {
+    messages: Vec<ReplyMessage>,
+    /// The id that its server gave it.
+    response: Option<String>,
+    timing: Timing,
 }
 
 /// What the store has of a turn.
@@ -95,17 +88,12 @@ enum Unstored {
 /// A request that is no story only tells the recogniser its reply.
 pub(super) async fn store(
     turns: &Turns,
-    placed: Box<PlacedTurn>,
+    sent: SentTurn,
     mut copied: Copied,
     times: TurnTimes,
 ) -> Option<StoredReply> {
-    let DecidedTurn { story, input, .. } = &*placed.turn;
-    let replied = Replied {
-        ticket: story.ticket.clone(),
-        user: input.user.clone(),
-        char: input.speaker.as_ref().map(|one| one.name.clone()).unwrap_or_default(),
-    };
-    if input.dry_run {
+    let (replied, chat) = (sent.replied(), sent.chat().clone());
+    if sent.is_dry_run() {
         if let Some(reply) = copied.end.await.ok().and_then(|ended| ended.reply) {
             replied.messages(turns, &reply);
         }
@@ -113,32 +101,31 @@ pub(super) async fn store(
         return None;
     }
     let _passed = copied.first_chunk.await;
-    let chat = story.path.chat().clone();
     let read = |ended: EndedReply| {
         let Some(reply) = ended.reply else {
             // Sent again, the request asks for the first reply and not for another version.
             replied.unanswered(turns);
             return None;
         };
-        Some((replied.messages(turns, &reply), times.until(ended.at)))
+        let messages = replied.messages(turns, &reply);
+        Some(ReadReply { messages, response: reply.response, timing: times.until(ended.at) })
     };
     // `Err` if the front end hung up.
     let soon = match tokio::time::timeout(TOGETHER, &mut copied.end).await {
         Ok(ended) => Some(ended.ok().and_then(read)),
         Err(_later) => None,
     };
-    let messages = soon.as_ref().and_then(Option::as_ref).map_or(&[][..], |(all, _)| all);
-    let draft = draft(turns, *placed).await;
+    let messages = soon.as_ref().and_then(Option::as_ref).map_or(&[][..], |all| &all.messages);
+    let draft = sent.draft(turns).await;
     let stored = commit_in_order(turns, &draft, messages).await;
     let reply = match soon {
         Some(reply) => reply,
         None => copied.end.await.ok().and_then(read),
     };
-    if let (Some((_, timing)), Ok(stored)) = (&reply, &stored) {
-        turns.figures.timings.note(&turns.tenant, &chat, stored.turn, *timing);
+    if let (Some(reply), Ok(stored)) = (&reply, &stored) {
+        turns.figures.timings.note(&turns.tenant, &chat, stored.turn, reply.timing);
     }
-    let messages = reply.map(|(messages, _)| messages).unwrap_or_default();
-    match finish(turns, draft, stored, messages).await {
+    match finish(turns, draft, stored, reply).await {
         Ok(stored) => {
             copied.stored.say(None);
             stored
@@ -182,11 +169,17 @@ async fn finish(
     turns: &Turns,
     draft: DraftedTurn,
     stored: Result<StoredDraft, Unstored>,
-    messages: Vec<ReplyMessage>,
+    reply: Option<ReadReply>,
 ) -> Result<Option<StoredReply>, String> {
+    let (messages, response) = match reply {
+        Some(ReadReply { messages, response, .. }) => (messages, response),
+        None => (Vec::new(), None),
+    };
+    let response = response.filter(|id| (1..=LONGEST_RESPONSE).contains(&id.len()));
     let messages: Vec<ReplyMessage> = messages.into_iter().filter(says_something).collect();
+    let replies = (&messages[..], response.as_deref());
     let (part, reason) = match stored {
-        Ok(stored) => match commit_replies(turns, &draft, &stored, &messages).await {
+        Ok(stored) => match commit_replies(turns, &draft, &stored, replies).await {
             Ok(()) => return Ok(remembered(turns, draft, &messages, Some(stored.turn))),
             Err(error) => (TurnPart::Stored(stored.turn), Unstored::of(error)),
         },
@@ -196,7 +189,7 @@ async fn finish(
         Unstored::Later(reason) => reason,
         Unstored::Never(error) => return Err(format!("this turn is not stored: {error}")),
     };
-    let waiting = waiting_turn(turns, &draft, part, &messages);
+    let waiting = WaitingTurn { response, ..waiting_turn(turns, &draft, part, &messages) };
     let fate = turns.waiting.put(waiting, &turns.announcements, &turns.waiting_writer()).await;
     // The next turn of the chat goes on from here, stored or not.
     let _memory_has_it = remembered(turns, draft, &messages, None);
@@ -224,10 +217,11 @@ fn waiting_turn(
     };
     WaitingTurn {
         tenant: turns.tenant.clone(),
-        title: title(path),
+        title: title_of(messages_of(path)),
         path: Arc::clone(path),
         turn,
         replies: messages.iter().map(reply).collect(),
+        response: None,
         who: draft.who.clone(),
         ended: turns.clock.now(),
         library: draft.lore.unkept().map(Arc::new),
@@ -235,9 +229,9 @@ fn waiting_turn(
 }
 
 /// Tells the recogniser that a request has no reply: the next one like it asks for the first.
-pub(super) fn unanswered(turns: &Turns, placed: Option<&PlacedTurn>) {
-    if let Some(ticket) = placed.and_then(|placed| placed.turn.story.ticket.as_ref()) {
-        turns.recogniser.unanswered(ticket);
+pub(super) fn unanswered(turns: &Turns, sent: Option<&SentTurn>) {
+    if let Some(sent) = sent {
+        sent.replied().unanswered(turns);
     }
 }
 
@@ -249,10 +243,11 @@ impl TurnTimes {
 }
 
 /// What is needed to read a reply.
-struct Replied {
-    ticket: Option<Ticket>,
-    user: String,
-    char: String,
+pub(super) struct Replied {
+    pub(super) ticket: Option<Ticket>,
+    pub(super) awaited: Option<AwaitedReply>,
+    pub(super) user: String,
+    pub(super) char: String,
 }
 
 impl Replied {
@@ -264,14 +259,19 @@ impl Replied {
 
     /// Tells the recogniser a reply. Returns the parts that are story, and the model's notes.
     fn messages(&self, turns: &Turns, reply: &WholeReply) -> Vec<ReplyMessage> {
-        let Some(ticket) = &self.ticket else { return Vec::new() };
         let lore = turns.lore.current();
         let notebooks = &lore.rules().notebooks;
         let notes: Vec<_> = reply.texts.iter().map(|text| notebooks.read(text).0).collect();
         let echoes = EchoedMarkers::new(Arc::clone(&lore), &self.user, &self.char);
         let texts: Vec<String> =
             reply.texts.iter().map(|text| echoes.removed(text).into_owned()).collect();
-        let answers = turns.recogniser.reply(ticket, &texts, reply.response.as_deref());
+        let answers = match (&self.awaited, &self.ticket) {
+            (Some(awaited), _) => texts.iter().map(|text| awaited.answer(text)).collect(),
+            (None, Some(ticket)) => {
+                turns.recogniser.reply(ticket, &texts, reply.response.as_deref())
+            }
+            (None, None) => Vec::new(),
+        };
         let notes = notes.into_iter().chain(std::iter::repeat(None));
         let message = |(answer, notes)| ReplyMessage { answer, notes };
         answers.into_iter().zip(notes).map(message).collect()
@@ -282,42 +282,6 @@ impl Replied {
 pub(crate) async fn commit(turns: &Turns, placed: PlacedTurn) -> Result<StoredDraft, StoreError> {
     let draft = draft(turns, placed).await;
     commit_draft(turns, &draft, &[]).await
-}
-
-/// Everything that is stored of a turn.
-async fn draft(turns: &Turns, placed: PlacedTurn) -> DraftedTurn {
-    let now = turns.clock.now();
-    let AppliedTurn { turn, sent, seams, already, moving } = placed.apply();
-    let DecidedTurn { story, input, lore, transcript, decision, line } = *turn;
-    let TurnStory { path, state, stated, card, .. } = *story;
-    let (who, generation) = (recall::speaker(&input, &card), input.generation);
-    let input = DecidedTurn::stored_input(*input, &lore, &path, &line);
-    let Decision { injections, mut delta, mut report, .. } = decision;
-    let context = stated.after(&state.context);
-    delta.context = (context != state.context).then_some(context);
-    report.cache = match measure(turns, path.chat(), &line, &sent, &moving).await {
-        Ok(measured) => measured,
-        Err(error) => {
-            tracing::warn!(%error, "the use of the prompt cache is not known");
-            None
-        }
-    };
-    report.spans = sent.spans;
-    report.warnings.extend(already.into_iter().map(|source| Warning::AlreadyThere { source }));
-    let record = TurnRecord {
-        chat: path.chat().clone(),
-        at: path.prefix(),
-        answers: path.last_user(),
-        generation,
-        library: lore.library().version(),
-        delta,
-        injections,
-        prompt: sent.messages,
-        report,
-        created: now,
-        input: Some(Box::new(TurnInput { seams, ..input })),
-    };
-    DraftedTurn { record, track: Track { path, transcript }, who, lore }
 }
 
 /// Stores a turn, and in the same write its reply if there is one.
@@ -334,7 +298,7 @@ async fn commit_draft(
     let (stored, answered) = match figures.measure(StoreWork::Turn, writing).await {
         Err(StoreError::NoChat { .. }) => {
             let (chat, now) = (path.chat(), record.created);
-            turns.store.open_chat(&turns.tenant, chat, &title(path), now).await?;
+            turns.store.open_chat(&turns.tenant, chat, &title_of(messages_of(path)), now).await?;
             write(turns, path, record, reply.as_ref()).await?
         }
         written => written?,
@@ -367,14 +331,16 @@ async fn write(
     Ok((stored, Some(write)))
 }
 
-/// Stores the messages of a reply, each as a version of the next message.
+/// Stores the messages of a reply, each as a version of the next message, and where a response
+/// ended.
 async fn commit_replies(
     turns: &Turns,
     draft: &DraftedTurn,
     stored: &StoredDraft,
-    messages: &[ReplyMessage],
+    (messages, response): (&[ReplyMessage], Option<&str>),
 ) -> Result<(), StoreError> {
     let (turn, mut written) = (stored.turn, stored.answered);
+    let mut at = None;
     for message in messages {
         let (path, node) = answered(&draft.track.path, message);
         let write = if let Some(write) = written.take() {
@@ -384,9 +350,16 @@ async fn commit_replies(
             let writing = turns.store.commit_reply(&turns.tenant, path.chat(), &reply);
             turns.figures.metrics.store.measure(StoreWork::Reply, writing).await?
         };
+        // Of several replies front ends show the first, and a next request goes on from there.
+        at.get_or_insert(path.prefix());
         chat_changed(turns, path.chat(), write.0);
         turns.figures.metrics.reply();
         note(turns, &path, message.notes.clone()).await?;
+    }
+    if let Some(id) = response {
+        let at = at.unwrap_or_else(|| draft.track.path.prefix());
+        let ended = EndedResponse { chat: draft.track.path.chat().clone(), at };
+        turns.store.keep_response(&turns.tenant, id, &ended).await?;
     }
     Ok(())
 }
@@ -421,10 +394,8 @@ fn answered(path: &Arc<Path>, message: &ReplyMessage) -> (Path, Node) {
     (path, node)
 }
 
-/// The title of a chat that nobody has named: how it begins.
-fn title(path: &Path) -> String {
-    let first = path.items().first().map_or("", |item| item.message.text.as_str());
-    first.chars().take(LONGEST_TITLE).collect()
+fn messages_of(path: &Path) -> impl Iterator<Item = &Message> + Clone {
+    path.items().iter().map(|item| &item.message)
 }
 
 fn says_something(message: &ReplyMessage) -> bool {

@@ -5,13 +5,14 @@ use std::{collections::BTreeMap, sync::Arc};
 use loreloom_core::{
     chat::Path,
     macros::{IDLE, in_words},
+    room::CoveredMessages,
     state::StoryState,
     turn::{StoryContext, Transcript, TurnInput},
     units::Timestamp,
 };
 use loreloom_recognise::Ticket;
 
-use super::Turns;
+use super::{AwaitedReply, Turns};
 
 /// A story up to its newest message.
 pub(crate) struct TurnStory {
@@ -29,8 +30,13 @@ pub(crate) struct TurnStory {
     pub(crate) card: Arc<str>,
     /// The first message that the model sees.
     pub(crate) seen_from: usize,
+    /// The visible messages from [`seen_from`](Self::seen_from) on: how many of the oldest memory
+    /// covers, and how many follow them. Those that it covers are not sent.
+    pub(crate) covered: CoveredMessages,
     /// Names the request to the recogniser.
     pub(crate) ticket: Option<Ticket>,
+    /// How the reply becomes a message, in a story that is played here.
+    pub(crate) awaited: Option<AwaitedReply>,
     /// Whether it is only looked at: no model is asked and nothing is stored.
     pub(crate) preview: bool,
 }
@@ -48,7 +54,9 @@ impl TurnStory {
             context,
             card: Arc::default(),
             seen_from: 0,
+            covered: CoveredMessages::default(),
             ticket: None,
+            awaited: None,
             preview: false,
         }
     }

@@ -17,7 +17,7 @@ use loreloom_ports::{
 use memchr::{memmem, memrchr};
 use tokio::sync::oneshot;
 
-use super::{Turns, hide_notes::HiddenNotes, place::PlacedTurn};
+use super::{Turns, draft::SentTurn, hide_notes::HiddenNotes};
 use crate::proxy::{StreamFraming, headers, respond, respond_with};
 
 #[derive(Debug, PartialEq, Eq)]
@@ -61,9 +61,9 @@ pub(super) struct Copying {
 }
 
 /// Both ends of the copy of a turn's reply.
-pub(super) fn copy(placed: &PlacedTurn) -> (Copying, Copied) {
+pub(super) fn copy(sent: &SentTurn) -> (Copying, Copied) {
     let (copying, copied) = channel();
-    let cutter = placed.turn.lore.rules().notebooks.cutter();
+    let cutter = sent.lore().rules().notebooks.cutter();
     (Copying { cutter, ..copying }, copied)
 }
 

@@ -363,7 +363,9 @@ fn counts(error: &ModelError) -> bool {
     match error {
         ModelError::Unreachable { .. } | ModelError::Garbled { .. } => true,
         ModelError::Refused { status, .. } => !matches!(status, 401 | 403 | 429),
-        ModelError::TimedOut { .. } | ModelError::RateLimited { .. } => false,
+        ModelError::TimedOut { .. }
+        | ModelError::TakenBack { .. }
+        | ModelError::RateLimited { .. } => false,
     }
 }
 
@@ -377,8 +379,8 @@ fn without_reply(chat: &[String]) -> &[String] {
 
 /// Whether a line is the model's. Only the first mark counts; others are part of the text.
 fn is_reply(line: &str) -> bool {
-    let told = line.find(" (character): ");
-    told.is_some_and(|told| line.find(" (user): ").is_none_or(|user| told < user))
+    let mark = line.find(" (character): ");
+    mark.is_some_and(|mark| line.find(" (user): ").is_none_or(|user| mark < user))
 }
 
 /// Whether a text names a note, by its title or a key, as a word of its own.

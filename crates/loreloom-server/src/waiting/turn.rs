@@ -9,7 +9,9 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_memory::service::Who;
-use loreloom_ports::{Node, Reply, Store, StoreError, TurnId, TurnRecord, TurnSummary, WriteId};
+use loreloom_ports::{
+    EndedResponse, Node, Reply, Store, StoreError, TurnId, TurnRecord, TurnSummary, WriteId,
+};
 use serde::{Deserialize, Serialize};
 
 /// A turn with its replies, all that the store must get.
@@ -23,6 +25,9 @@ pub(crate) struct WaitingTurn {
     pub(crate) path: Arc<Path>,
     pub(crate) turn: TurnPart,
     pub(crate) replies: Vec<WaitingReply>,
+    /// The id of the response, where later requests can name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) response: Option<String>,
     /// Who speaks in the replies.
     pub(crate) who: Who,
     /// When the replies ended.
@@ -98,6 +103,11 @@ impl WaitingTurn {
                 let path = self.with_reply(&reply.node);
                 written.write = Some(store.commit_turn(tenant, &path, notes, None).await?.write);
             }
+        }
+        if let Some(id) = &self.response {
+            let at = self.replies.first().map_or(self.path.prefix(), |reply| reply.node.prefix);
+            let ended = EndedResponse { chat: chat.clone(), at };
+            store.keep_response(tenant, id, &ended).await?;
         }
         Ok(written)
     }

@@ -249,11 +249,11 @@ async fn lore_that_lingers_says_so_wherever_it_is_looked_for() {
     let row = &rows["items"][0];
     assert_eq!((&row["entry"], &row["class"]), (&json!("people/3"), &json!("lingering")), "{rows}");
     assert_eq!(row["code"], "out_of_reach", "why it did not fire is found out all the same");
-    let stands = &row["stands"];
-    let depth = stands["place"]["at_depth"].as_u64().unwrap();
-    assert_eq!(stands["zone"], "ledger");
-    assert_eq!(row["tokens"], stands["tokens"]);
-    // Where the verdict says that it stands, it does.
+    let kept = &row["kept_place"];
+    let depth = kept["place"]["at_depth"].as_u64().unwrap();
+    assert_eq!(kept["zone"], "ledger");
+    assert_eq!(row["tokens"], kept["tokens"]);
+    // It is where the verdict says.
     let after = sent.last().unwrap().iter().skip_while(|one| !one.content.contains("Person03 has"));
     assert_eq!(after.filter(|one| one.role != Role::System).count() as u64, depth);
     let view = get("9").await;
@@ -261,8 +261,8 @@ async fn lore_that_lingers_says_so_wherever_it_is_looked_for() {
     assert_eq!(view["reproduced"], true, "{}", view["differences"]);
     let threads = view["threads"].as_array().unwrap();
     let thread = threads.iter().find(|one| one["source"] == "people/3").unwrap();
-    assert_eq!((&thread["state"], &thread["place"]), (&json!("lingering"), &stands["place"]));
-    // What fired and stands elsewhere says where, too.
+    assert_eq!((&thread["state"], &thread["place"]), (&json!("lingering"), &kept["place"]));
+    // What fired and is elsewhere says where, too.
     let second = get("2").await;
     let fired = second["threads"].as_array().unwrap().iter();
     let fired = fired.map(|one| (one["source"].as_str().unwrap(), &one["state"], &one["place"]));
@@ -274,6 +274,6 @@ async fn lore_that_lingers_says_so_wherever_it_is_looked_for() {
     let proof = get("9/proof/people%2F3").await;
     assert!(proof["text"].as_str().unwrap().starts_with("Person03 has a house"), "{proof}");
     let sentence = proof["sentence"].as_str().unwrap();
-    let told = format!("its text still stands in the chat at depth {depth} for the prompt cache");
-    assert!(sentence.contains(&told), "{sentence}");
+    let words = format!("its text is still in the chat at depth {depth} for the prompt cache");
+    assert!(sentence.contains(&words), "{sentence}");
 }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use loreloom_core::{
     chat::Message,
-    dialects::vault::{Note, OnFailure, SelectFrom, SelectionRules},
+    dialects::vault::{Note, OnFailure, SelectionRules},
     engine::{EngineInput, decide},
     ids::TenantId,
     library::LibrarySource,
@@ -107,13 +107,8 @@ async fn whatever_the_chooser_does_the_turn_goes_on_and_says_who_served_it() {
         let (_, _, record) = turn(reply, SelectionRules::default()).await;
         let using = record.report.selection.clone().unwrap();
         if served {
-            let expected = SelectionUse {
-                from: SelectFrom::Matches,
-                candidates: 2,
-                chosen: 1,
-                served: Served::Model,
-                fallback: None,
-            };
+            let expected =
+                SelectionUse { candidates: 2, chosen: 1, served: Served::Model, fallback: None };
             assert_eq!((texts(&record), using), (vec![true, false], expected), "{name}");
         } else {
             assert!(matches!(using.served, Served::Failed { .. }), "{name}: {using:?}");

@@ -25,7 +25,7 @@ use loreloom_llm::{
 };
 use loreloom_memory::{
     model_profile::ModelProfile,
-    service::{MemoryServices, ModelUse, Options, Ports},
+    service::{MemoryServices, ModelUse, Options, Ports, TableVectors},
 };
 use loreloom_ports::{
     ChatModel, Clock, Embedder, JobQueue as _, Node, Store, StoryStore, Upstream,
@@ -193,7 +193,9 @@ impl Loreloom {
             memory: memory.clone(),
             configured: Arc::new(connections.unwrap_or_else(|| {
                 let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
-                Connections::only(Connection { prices, ..connection("model", upstream, counter) })
+                let model = Some("writer-1".to_owned());
+                let named = connection("model", upstream, counter);
+                Connections::only(Connection { prices, model, ..named })
             })),
             clock,
             defaults: Defaults {
@@ -320,7 +322,7 @@ fn remembering(
         log: store.clone(),
         jobs: store.clone(),
         clock: Arc::new(Ticking::default()),
-        embed: Some(Arc::new(|text: &str| StaticEmbedder::embedded().embed_one(text))),
+        table: Some(TableVectors::english(|text| StaticEmbedder::embedded().embed_one(text))),
         embedder: Some(Arc::new(StaticEmbedder::embedded())),
     };
     Arc::new(MemoryServices::new(&ports, Options { model, ..options }))

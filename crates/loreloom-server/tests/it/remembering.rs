@@ -54,6 +54,16 @@ async fn what_was_said_long_ago_is_recalled_when_it_is_asked_for() {
     story.push(said("user", "Where did my grandmother hide the brass key?"));
     let asked = ask(&loreloom, &model, &story, 4).await;
     assert!(asked.contains("under the third step"), "{asked}");
+    let turn = reqwest::get(loreloom.url("/api/v1/chats/c/turns/16")).await.unwrap();
+    let turn: Value = turn.json().await.unwrap();
+    let recalled = &turn["recalled"][0];
+    assert_eq!(recalled["number"], 1, "{turn}");
+    assert_eq!(recalled["text"], "My grandmother hid the brass key under the third step.");
+    assert_eq!(recalled["shared"], json!(["grandmother", "hide", "brass", "key"]));
+    let channels: Vec<&Value> =
+        recalled["channels"].as_array().unwrap().iter().map(|one| &one["channel"]).collect();
+    assert_eq!(channels, ["meaning", "words", "names"], "{recalled}");
+    assert_eq!(turn["reproduced"], true, "{turn}");
     let whole = ask(&loreloom, &model, &story, 99).await;
     assert_eq!(whole.matches("under the third step").count(), 1, "never twice: {whole}");
 }
@@ -94,7 +104,7 @@ async fn prompt(settings: &str, system: &str) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slots_stand_where_settings_and_macros_want_them() {
-    const BEES: &str = "Known from earlier conversations:/- Mira keeps bees";
+    const BEES: &str = "Remembered from the story:/- Mira keeps bees";
     const BELL: &str = "Open threads:/- Find the bell";
     let (one, two, three) = ("user: One.", "assistant: Two.", "user: Three.");
     let bell = format!("system: {BELL}");

@@ -1,9 +1,11 @@
 //! Requests of the responses API that bring only their new words.
 
+use std::sync::Arc;
+
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 
-use crate::harness::Loreloom;
+use crate::harness::{Loreloom, Setup};
 
 const PATH: &str = "/v1/responses";
 
@@ -73,4 +75,30 @@ async fn a_response_that_never_passed_leads_nowhere() {
     let chat = ask(&loreloom, &json!({"model": "m", "input": "I come in."})).await;
     let other = json!({"model": "m", "input": "We sail.", "previous_response_id": "resp_9"});
     assert_ne!(ask(&loreloom, &other).await, chat);
+}
+
+#[tokio::test]
+async fn a_response_of_another_server_leads_to_its_story() {
+    let script = (1..=4).fold(Script::new(), |script, number| {
+        script.on(PATH, response(&format!("resp_{number}"), &format!("Reply {number}."), true))
+    });
+    let model = ModelServer::start(script).unwrap();
+    let first = Loreloom::before(&model).await;
+    let store = &first.store;
+    let another = async || {
+        let setup = Setup { store: Arc::clone(store), ..Setup::default() };
+        Loreloom::start(&model, setup).await
+    };
+    let second = another().await;
+    let follow = |text: &str, id: &str| json!({"model": "m", "input": text, "stream": true, "previous_response_id": id});
+    let body = json!({"model": "m", "input": "I come in.", "stream": true});
+    let chat = ask(&first, &body).await;
+    assert_eq!(ask(&second, &follow("I sit.", "resp_1")).await, chat);
+    assert_eq!(ask(&first, &follow("I eat.", "resp_2")).await, chat);
+    let all = ["I come in.", "Reply 1.", "I sit.", "Reply 2.", "I eat.", "Reply 3."];
+    assert_eq!(told(&first, 6).await, all);
+    // After a restart, and from further back.
+    let third = another().await;
+    assert_eq!(ask(&third, &follow("I leave.", "resp_1")).await, chat);
+    assert_eq!(told(&third, 4).await, ["I come in.", "Reply 1.", "I leave.", "Reply 4."]);
 }

@@ -223,6 +223,22 @@ async fn with_room(model: &ModelServer, budget: RoomRules) -> Loreloom {
 }
 
 #[tokio::test]
+async fn a_chat_has_its_own_total() {
+    let model = scripted(CHAT, 2);
+    let loreloom = with_room(&model, RoomRules::default()).await;
+    let own = loreloom.url("/api/v1/settings/chats/c");
+    let own = reqwest::Client::new().patch(own).json(&json!({"budget.total_tokens": 90}));
+    assert_eq!(own.send().await.unwrap().status(), 200);
+    post(&loreloom, CHAT, &chat(8192, 100, &history(1))).await;
+    let facts = |at: usize| texts(&model.received()[at].json)[1].matches("Fact ").count();
+    assert_eq!(facts(0), 3);
+    assert_eq!(last_turn(&loreloom).await["room"]["given_up"].as_array().unwrap().len(), 3);
+    let other = reqwest::Client::new().post(loreloom.url(CHAT)).header("x-loreloom-chat", "d");
+    other.json(&chat(8192, 100, &history(1))).send().await.unwrap().bytes().await.unwrap();
+    assert_eq!(facts(1), 6, "another chat has none");
+}
+
+#[tokio::test]
 async fn over_the_total_the_least_important_entries_give_way() {
     let model = scripted(CHAT, 2);
     let budget = RoomRules { total_tokens: Some(90), ..RoomRules::default() };

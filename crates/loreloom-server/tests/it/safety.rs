@@ -10,7 +10,7 @@ use loreloom_core::{
 };
 use loreloom_ports::{Change, DocumentStore as _};
 use loreloom_server::{
-    Access, Happened, KeyCabinet, Maker, Origins, Scope, ServerLimits, StoredBooks,
+    Access, Happened, KeyCabinet, KeyDraft, Maker, Origins, Scope, ServerLimits, StoredBooks,
 };
 use loreloom_store::InMemoryStore;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
@@ -27,9 +27,9 @@ const CHAT: &str = "/v1/chat/completions";
 async fn key(store: &InMemoryStore, tenant: &str, scopes: &[Scope]) -> String {
     let mut random = [0; 32];
     random[0] = u8::try_from(KeyCabinet { documents: store }.list().await.unwrap().len()).unwrap();
-    let scopes: BTreeSet<Scope> = scopes.iter().copied().collect();
     let cabinet = KeyCabinet { documents: store };
-    cabinet.add("test", &tenant.into(), scopes, random, Timestamp(1)).await.unwrap().0
+    let draft = KeyDraft::new(tenant, scopes.iter().copied());
+    cabinet.add(draft, random, Timestamp(1)).await.unwrap().0
 }
 
 fn ask(text: &str) -> Value {
@@ -74,6 +74,11 @@ async fn where_a_key_is_needed_nothing_is_told_without_one_and_each_key_has_its_
         ("/ready", &[], None, 200),
         ("/", &[], None, 200),
         ("/c/demo", &[], None, 200),
+        // A person gets the page, which says that nothing is there; a program has to give a key.
+        ("/nowhere", &[("accept", "text/html")], None, 404),
+        ("/nowhere", &[], None, 401),
+        ("/api/v1/chats", &[("accept", "text/html")], None, 401),
+        ("/v1/models", &[("accept", "text/html")], None, 401),
         ("/api/v1/chats", &[], None, 401),
         ("/api/v1/events", &[], None, 401),
         ("/last-turn", &[], None, 401),
@@ -94,6 +99,8 @@ async fn where_a_key_is_needed_nothing_is_told_without_one_and_each_key_has_its_
         assert_eq!(response.status().as_u16(), status, "{path} {headers:?}");
     }
     assert_eq!(model.received().len(), 3);
+    let lost = send(&loreloom, "/nowhere", &[("accept", "text/html")], None).await;
+    assert_eq!(lost.headers()["content-type"], "text/html; charset=utf-8");
     for (path, body) in [("/api/v1/chats", None), (CHAT, post)] {
         let response = send(&loreloom, path, &[("x-loreloom-key", "ll_wrong")], body).await;
         assert_eq!(response.headers()["content-type"], "application/problem+json", "{path}");

@@ -80,8 +80,9 @@ impl<'a> Teller<'a> {
 async fn tree(loreloom: &Loreloom) -> Vec<Node> {
     let tenant = TenantId::local();
     let chats = loreloom.store.chats(&tenant).await.unwrap();
-    let names: Vec<&str> = chats.iter().map(|chat| chat.chat.title.as_str()).collect();
-    assert_eq!(names, ["Mira Vell opens the door."]);
+    assert_eq!(chats.len(), 1);
+    let title = &chats[0].chat.title;
+    assert!(title.starts_with("Mira Vell: Wren asks"), "{title}");
     loreloom.store.tree(&tenant, &chats[0].chat.id).await.unwrap()
 }
 

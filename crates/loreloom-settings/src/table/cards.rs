@@ -1,25 +1,16 @@
 //! Rows of `cards`.
 
-use crate::setting::{Setting, choice, data, switch, text, whole};
+use crate::{
+    profiles::CardProfile,
+    setting::{Setting, choice, data, switch, text, whole},
+};
 
 const U32: u64 = u32::MAX as u64;
 
 pub(super) const ROWS: &[Setting] = &[
     choice(
         "cards.profile",
-        &[
-            "loreloom",
-            "card-v3",
-            "seed-002",
-            "unorouter",
-            "risu",
-            "kobold",
-            "ai-dungeon",
-            "agnai",
-            "janitor",
-            "chub",
-            "backyard",
-        ],
+        &CardProfile::NAMES,
         "The rules of books with the dialect `cards`: our own, those of a document, or another program's.",
     )
     .at("/profiles/cards"),

@@ -1,25 +1,21 @@
 //! Rows of `lore`.
 
+use loreloom_core::library::Dialect;
+
 use crate::setting::{Setting, choice, data, st, text, whole};
+
+/// `auto`, and every dialect.
+const DIALECTS: [&str; Dialect::NAMES.len() + 1] = {
+    let mut names = ["auto"; Dialect::NAMES.len() + 1];
+    let (_, rest) = names.split_at_mut(1);
+    rest.copy_from_slice(&Dialect::NAMES);
+    names
+};
 
 pub(super) const ROWS: &[Setting] = &[
     choice(
         "lore.dialect",
-        &[
-            "auto",
-            "world-info",
-            "cards",
-            "card-v3",
-            "seed-002",
-            "unorouter",
-            "risu",
-            "kobold",
-            "ai-dungeon",
-            "agnai",
-            "janitor",
-            "chub",
-            "backyard",
-        ],
+        &DIALECTS,
         "The rules that books run by. `auto` takes those of the program that a book comes from; `world-info` and `cards` are the sections of that name.",
 
     )

@@ -74,7 +74,21 @@ pub(super) const ROWS: &[Setting] = &[
     switch("memory.arcs_enabled", "Keep arcs of the story."),
     job(whole("memory.arcs_max", (0, U32), "arcs", "The most open arcs.")),
     switch("memory.profiles_enabled", "Write profiles of characters."),
-    job(whole("memory.profiles_stale_minutes", (0, U32), "minutes", "After how long a profile is written again.")),
+    job(whole("memory.profiles_stale_minutes", (0, U32), "minutes", "After how long a profile is written again, if notes about its character changed.")),
+    job(whole("memory.profiles_stale_messages", (0, U32), "messages", "After how many messages a profile is written again, if notes about its character changed.")),
+    switch(
+        "memory.story_clock",
+        "Read the story's own time from its words, and say how long ago memories were. No model is needed.",
+    ),
+    data(
+        "memory.calendar",
+        "The months of the story's world, in order, each with `name` and `days`; empty for our own.",
+    ),
+    switch(
+        "memory.shrink_history",
+        "Leave messages out of the prompt that the summary covers. The story stays as it is.",
+    ),
+    whole("memory.shrink_history_keep", (0, U32), "messages", "How many of the newest messages always stay in the prompt."),
     switch("memory.canon_enabled", "Write the history as prose."),
     switch("memory.relationships_enabled", "Show relationships."),
     switch("memory.epistemic_enabled", "Keep who knows what."),
@@ -88,7 +102,7 @@ pub(super) const ROWS: &[Setting] = &[
         "memory.state_ledger_expiry",
         "After how many messages an unconfirmed value of a field expires, by field.",
     ),
-    job(switch("memory.triggers_enabled", "Ask weak models for trigger words too."))
+    job(switch("memory.triggers_enabled", "Ask the model for trigger words, instead of taking them from the memory."))
         .known_as(&[sm("longterm_triggers_enabled")]),
     job(switch("memory.structured_calls", "Ask strong models for several tiers in one call.")),
     job(switch("memory.continuity_auto_check", "Check every reply of a strong model for contradictions.")),

@@ -28,7 +28,7 @@ pub(super) const ROWS: &[Setting] = &[
     label("memory.labels.knows", "The words above what it knows."),
     label("memory.labels.suspects", "The words above what it guesses."),
     label("memory.labels.unaware", "The words above what it does not know."),
-    label("memory.labels.believes", "The words above what it wrongly believes."),
+    label("memory.labels.believes", "The words above what it believes."),
     label("memory.labels.hiding", "The words above what it hides."),
     label("memory.labels.hidden_from", "The words before the person it is hidden from."),
     label("memory.labels.character_state", "The words above a character's state."),
@@ -37,4 +37,10 @@ pub(super) const ROWS: &[Setting] = &[
     label("memory.labels.truncated", "The words after a summary that was cut."),
     label("memory.labels.recall", "The words above recalled passages."),
     label("memory.labels.repair", "The words before a repair note."),
+    label("memory.labels.triggered", "The words above memories that the turn brings to mind."),
+    label(
+        "memory.labels.unaware_of_shown",
+        "The words for what a character does not know but the messages show; `{name}` is its name.",
+    ),
+    label("memory.labels.story_time", "The words before the story's own time."),
 ];

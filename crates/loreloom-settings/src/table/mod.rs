@@ -81,7 +81,8 @@ pub fn nearest(name: &str) -> Option<&'static str> {
         let end = known.rsplit('.').next().unwrap_or(known);
         whole.max(strsim::jaro_winkler(&wanted, &end.to_lowercase()) - 0.001)
     };
-    let best = SETTINGS.iter().map(|setting| {
+    // Of names that are equally near, the last counts below: the first of the table is meant.
+    let best = SETTINGS.iter().rev().map(|setting| {
         let elsewhere = setting.names_elsewhere().into_iter().map(|(_, name)| likeness(name));
         let most = elsewhere.fold(likeness(setting.name), f64::max);
         (most, setting.name)

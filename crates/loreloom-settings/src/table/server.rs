@@ -51,6 +51,13 @@ pub(super) const CONNECTION: &[Setting] = &[
         "How long a turn waits for a configured embedder.",
     )
     .after_restart(),
+    text(
+        "features.embedding_table",
+        "A safetensors file with a vector for each word piece, used instead of the table in the \
+         binary, for every language. Its vocabulary is beside it.",
+    )
+    .or_none()
+    .at_start(),
 ];
 
 pub(super) const ROWS: &[Setting] = &[

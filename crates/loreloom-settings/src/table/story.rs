@@ -43,7 +43,7 @@ pub(super) const WEAVING: &[Setting] = &[
     .flag("placement"),
     texts(
         "weaving.template",
-        "The blocks of a prompt that Loreloom builds, in order. In prompts of front ends it says where `lorebook` is.",
+        "The blocks of a prompt that Loreloom builds, in order; also `text:WORDS`, `slot:TIER` and `off:BLOCK`. In prompts of front ends it says where `lorebook` is.",
     ),
     whole(
         "weaving.stable.linger",
@@ -101,6 +101,7 @@ pub(super) const BUDGET: &[Setting] = &[
         "tokens",
         "The most tokens that lore and memory take together.",
     )
+    .for_stories()
     .or_none(),
     number(
         "budget.total_percent",
@@ -108,14 +109,17 @@ pub(super) const BUDGET: &[Setting] = &[
         "%",
         "The same as a share of the context. With both, the smaller one counts.",
     )
+    .for_stories()
     .or_none(),
     texts(
         "budget.ranks",
         "The sources, the most important first: `world_info`, `cards`, `vault`, `memory`. Others come last.",
-    ),
+    )
+    .for_stories(),
     choice(
         "budget.make_room",
         &["history", "lore"],
         "What gives way if the prompt would be longer than the context: the oldest messages, or lore and memory.",
-    ),
+    )
+    .for_stories(),
 ];

@@ -83,6 +83,7 @@ fn another(setting: &Setting) -> Value {
             }
             "memory.state_ledger_expiry" => json!({"mood": 3}),
             "memory.policies" => json!({"Mara": "local"}),
+            "memory.calendar" => json!([{"name": "Frost", "days": 40}]),
             other => panic!("no example for {other}"),
         }],
     };
@@ -144,6 +145,8 @@ fn names_of_other_programs_lead_to_one_setting() {
     assert_eq!(find_for_program("maxTokensBudget").unwrap().1.name, "vault.max_tokens");
     assert_eq!(nearest("vault.scandepth"), Some("vault.scan_depth"));
     assert_eq!(nearest("maxTokenBudget"), Some("vault.max_tokens"));
+    // Several names end like this: the first of the table is meant.
+    assert_eq!(nearest("scan_dept"), Some("world_info.scan_depth"));
     assert_eq!(nearest("qqqq"), None);
 }
 

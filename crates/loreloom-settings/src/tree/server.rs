@@ -121,15 +121,17 @@ pub struct ConnectionDefaults {
 }
 
 /// What asks a model besides the story.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FeatureSection {
     /// How long a turn waits for an embedder.
     pub embedder_timeout_ms: u64,
+    /// A table of vectors that replaces the one in the binary.
+    pub embedding_table: Option<String>,
 }
 
 impl Default for FeatureSection {
     fn default() -> Self {
-        Self { embedder_timeout_ms: 2000 }
+        Self { embedder_timeout_ms: 2000, embedding_table: None }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use loreloom_core::{
     book::Book,
     digest::Hasher,
-    ids::{BookVersion, Digest},
+    ids::{BookVersion, Digest, FileVersion},
 };
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,17 @@ impl BookPiece {
     pub(crate) fn body(&self) -> &[u8] {
         self.packed.get_or_init(|| pack(&self.plain))
     }
+}
+
+/// A file as one piece.
+pub(crate) fn file_piece(bytes: &[u8]) -> (FileVersion, BookPiece) {
+    let piece = BookPiece::of(bytes.to_vec());
+    (FileVersion(piece.hash), piece)
+}
+
+/// The bytes of a file from its piece.
+pub(crate) fn file_content(version: FileVersion, body: &[u8]) -> Result<Vec<u8>, String> {
+    checked(&version.0, body)
 }
 
 /// The name of a piece.
@@ -98,7 +109,11 @@ pub(super) fn split_list<T: Serialize>(
 
 /// The bytes of a piece, if it exists and its hash is right.
 fn content(hash: &Digest, pieces: &FxHashMap<Digest, Vec<u8>>) -> Result<Vec<u8>, String> {
-    let body = pieces.get(hash).ok_or_else(|| format!("piece {hash} is missing"))?;
+    checked(hash, pieces.get(hash).ok_or_else(|| format!("piece {hash} is missing"))?)
+}
+
+/// The bytes of a compressed piece, if its hash is right.
+fn checked(hash: &Digest, body: &[u8]) -> Result<Vec<u8>, String> {
     let plain = unpack(body)?;
     let found = piece_hash(&plain);
     if found == *hash { Ok(plain) } else { Err(format!("piece {hash} has another hash")) }

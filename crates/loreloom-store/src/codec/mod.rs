@@ -22,7 +22,7 @@ pub(crate) mod trim;
 mod turn_body;
 
 pub(crate) use self::{
-    book::{BookManifest, BookPiece, piece_hash, split_book},
+    book::{BookManifest, BookPiece, file_content, file_piece, piece_hash, split_book},
     draft::{DraftedRows, TurnDraft},
     library::{StoredLibrary, split_library},
     memory::{

@@ -14,7 +14,11 @@ const DEFLATED: u8 = 1;
 thread_local! {
     /// Shared, because creating its hundreds of kilobytes of tables takes longer than compressing
     /// a text.
-    static DEFLATER: RefCell<Compress> = RefCell::new(Compress::new(Compression::fast(), false));
+    static DEFLATER: RefCell<Compress> = RefCell::new(new_deflater());
+}
+
+fn new_deflater() -> Compress {
+    Compress::new(Compression::fast(), false)
 }
 
 /// Shorter texts are not compressed: they would save some thirty bytes, and clearing the tables
@@ -31,7 +35,13 @@ pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
     packed.push(DEFLATED);
     let status = DEFLATER.with_borrow_mut(|deflater| {
         deflater.reset();
-        deflater.compress_vec(bytes, &mut packed, FlushCompress::Finish)
+        let status = deflater.compress_vec(bytes, &mut packed, FlushCompress::Finish);
+        // `reset` does not clear what an unfinished stream still had to write: it would end up in
+        // the next text.
+        if !matches!(status, Ok(Status::StreamEnd)) {
+            *deflater = new_deflater();
+        }
+        status
     });
     match status {
         Ok(Status::StreamEnd) if packed.len() <= bytes.len() => packed,
@@ -76,6 +86,22 @@ mod tests {
         assert!(pack(&noise.repeat(4)).len() < 600);
         assert_eq!(pack(&short).len(), SHORT);
         assert!(pack(&[b'a'; SHORT]).len() < 20);
+    }
+
+    #[test]
+    fn bytes_that_cannot_be_compressed_do_not_harm_the_next_ones() {
+        // A picture of a card, then a lorebook. The picture does not fit into its buffer.
+        let mut seed = 1_u32;
+        let mut noise = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            seed.to_be_bytes()[0]
+        };
+        for length in (10_000..400_000).step_by(30_011) {
+            let picture: Vec<u8> = (0..length).map(|_| noise()).collect();
+            assert_eq!(unpack(&pack(&picture)).unwrap(), picture, "{length}");
+            let book = "The bell of Harrow is cracked. ".repeat(length / 100);
+            assert_eq!(unpack(&pack(book.as_bytes())).unwrap(), book.as_bytes(), "{length}");
+        }
     }
 
     #[test]

@@ -26,26 +26,22 @@ impl PiecesInUse {
         self.0.extend(json.split('"').filter_map(|word| word.parse::<Digest>().ok()));
     }
 
-    /// The pieces of `all` that are not in use, with their sizes.
-    ///
-    /// Fails if a piece in use cannot be read: nobody knows what it refers to.
-    pub(crate) fn unused(
-        mut self,
-        all: &[(Digest, Vec<u8>)],
-    ) -> Result<Vec<(Digest, u64)>, String> {
-        let mut needed = FxHashSet::default();
-        for (hash, body) in all.iter().filter(|(hash, _)| self.0.contains(hash)) {
-            if piece_hash(&unpack(body)?) != *hash {
-                return Err(format!("piece {hash} has another hash"));
-            }
-            // A run of notes is no manifest, and refers to nothing.
-            if let Ok(manifest) = BookManifest::read(body) {
-                needed.extend(manifest.needs());
-            }
+    /// Whether a library or a document names a piece.
+    pub(crate) fn is_named(&self, hash: &Digest) -> bool {
+        self.0.contains(hash)
+    }
+
+    /// Adds the pieces that a named piece is made of: call it for each, one at a time, because files
+    /// and pictures are pieces too. Fails if the piece cannot be read: nobody knows what it refers to.
+    pub(crate) fn piece(&mut self, hash: &Digest, body: &[u8]) -> Result<(), String> {
+        if piece_hash(&unpack(body)?) != *hash {
+            return Err(format!("piece {hash} has another hash"));
         }
-        self.0.extend(needed);
-        let unused = all.iter().filter(|(hash, _)| !self.0.contains(hash));
-        Ok(unused.map(|(hash, body)| (*hash, body.len() as u64)).collect())
+        // A run of notes is no manifest, and refers to nothing.
+        if let Ok(manifest) = BookManifest::read(body) {
+            self.0.extend(manifest.needs());
+        }
+        Ok(())
     }
 }
 
@@ -73,29 +69,29 @@ mod tests {
         let volumes = vec![Volume { book: Arc::new(book("kept")), dialect }];
         let (library, mut all) =
             split_library(&LibrarySource { volumes, ..LibrarySource::default() }).unwrap();
-        let (standing, pieces) = split_book(&book("standing")).unwrap();
+        let (stored, pieces) = split_book(&book("stored")).unwrap();
         all.extend(pieces);
         let (_, gone) = split_book(&book("gone")).unwrap();
-        let expected: Vec<(Digest, u64)> =
-            gone.iter().map(|piece| (piece.hash, piece.body().len() as u64)).collect();
+        let expected: Vec<Digest> = gone.iter().map(|piece| piece.hash).collect();
         all.extend(gone);
-        let all: Vec<_> =
-            all.into_iter().map(|piece| (piece.hash, piece.body().to_vec())).collect();
         let mut used = PiecesInUse::default();
         used.library(&library).unwrap();
-        used.document(&serde_json::json!({ "version": standing, "name": "Standing" }).to_string());
-        assert_eq!(used.unused(&all).unwrap(), expected);
+        used.document(&serde_json::json!({ "version": stored, "name": "Stored" }).to_string());
+        let named: Vec<_> = all.iter().filter(|piece| used.is_named(&piece.hash)).collect();
+        for piece in named {
+            used.piece(&piece.hash, piece.body()).unwrap();
+        }
+        let unused = all.iter().map(|piece| piece.hash).filter(|hash| !used.is_named(hash));
+        assert_eq!(unused.collect::<Vec<_>>(), expected);
     }
 
     #[test]
-    fn nothing_is_unused_if_a_used_piece_cannot_be_read() {
-        let (version, pieces) = split_book(&book("b")).unwrap();
-        let mut all: Vec<_> =
-            pieces.into_iter().map(|piece| (piece.hash, piece.body().to_vec())).collect();
-        let (_, body) = all.last_mut().unwrap();
-        *body = crate::codec::pack(b"[]");
+    fn a_named_piece_that_cannot_be_read_is_an_error() {
+        let (version, _) = split_book(&book("b")).unwrap();
         let mut used = PiecesInUse::default();
         used.document(&format!("\"{}\"", version.0));
-        assert_eq!(used.unused(&all), Err(format!("piece {} has another hash", version.0)));
+        assert!(used.is_named(&version.0));
+        let read = used.piece(&version.0, &crate::codec::pack(b"[]"));
+        assert_eq!(read, Err(format!("piece {} has another hash", version.0)));
     }
 }

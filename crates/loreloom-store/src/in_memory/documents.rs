@@ -8,23 +8,24 @@ use std::{
 use async_trait::async_trait;
 use loreloom_core::{
     book::Book,
-    ids::{BookVersion, TenantId},
+    ids::{BookVersion, FileVersion, TenantId},
     units::Timestamp,
 };
 use loreloom_ports::{Change, Changed, DocumentStore, Item, Revision, StoreError};
 
 use super::InMemoryStore;
 use crate::{
-    codec::split_book,
+    codec::{file_piece, split_book},
     documents::{effect, inverse, revision_was_seen},
     errors::not_json,
 };
 
-/// Documents and books.
+/// Documents, books and files.
 #[derive(Debug, Default)]
 pub(super) struct DocumentTables {
     tenants: BTreeMap<TenantId, TenantDocuments>,
     books: BTreeMap<(TenantId, BookVersion), Arc<Book>>,
+    files: BTreeMap<(TenantId, FileVersion), Arc<[u8]>>,
 }
 
 #[derive(Debug, Default)]
@@ -148,5 +149,20 @@ impl DocumentStore for InMemoryStore {
     ) -> Result<Option<Book>, StoreError> {
         let found = self.documents().books.get(&(tenant.clone(), version)).cloned();
         Ok(found.map(Arc::unwrap_or_clone))
+    }
+
+    async fn keep_file(&self, tenant: &TenantId, bytes: &[u8]) -> Result<FileVersion, StoreError> {
+        let (version, _) = file_piece(bytes);
+        self.documents().files.entry((tenant.clone(), version)).or_insert_with(|| bytes.into());
+        Ok(version)
+    }
+
+    async fn file(
+        &self,
+        tenant: &TenantId,
+        version: FileVersion,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let found = self.documents().files.get(&(tenant.clone(), version)).cloned();
+        Ok(found.map(|bytes| bytes.to_vec()))
     }
 }

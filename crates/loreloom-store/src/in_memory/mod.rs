@@ -22,8 +22,9 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_ports::{
-    ChangeMark, ChangedChats, ChatRecord, ChatSummary, Node, Reply, Retained, Retention,
-    StoreError, StoredTurn, StoryStore, TurnId, TurnRecord, TurnSummary, WriteId, WriteRecord,
+    ChangeMark, ChangedChats, ChatRecord, ChatSummary, EndedResponse, Node, Reply, Retained,
+    Retention, StoreError, StoredTurn, StoryStore, TurnId, TurnRecord, TurnSummary, WriteId,
+    WriteRecord,
 };
 
 use self::{chat::ChatInMemory, documents::DocumentTables, memory_log::MemoryTables};
@@ -34,6 +35,7 @@ use crate::{checks, codec::trim, rows};
 pub struct InMemoryStore {
     chats: Arc<RwLock<BTreeMap<(TenantId, ChatId), ChatInMemory>>>,
     libraries: Arc<RwLock<BTreeMap<(TenantId, LibraryVersion), LibrarySource>>>,
+    responses: Arc<RwLock<BTreeMap<(TenantId, String), EndedResponse>>>,
     documents: Arc<Mutex<DocumentTables>>,
     memory: Arc<Mutex<MemoryTables>>,
     /// Counts writes to chats. It changes only while `chats` is locked.
@@ -139,6 +141,27 @@ impl StoryStore for InMemoryStore {
     ) -> Result<WriteId, StoreError> {
         checks::node_is_named_right(&reply.node)?;
         self.write(tenant, chat, |chat| chat.commit_reply(reply))
+    }
+
+    async fn keep_response(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+        ended: &EndedResponse,
+    ) -> Result<(), StoreError> {
+        self.read(tenant, &ended.chat, |_| Ok(()))?;
+        let mut responses = self.responses.write().unwrap_or_else(PoisonError::into_inner);
+        responses.insert((tenant.clone(), id.to_owned()), ended.clone());
+        Ok(())
+    }
+
+    async fn response(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+    ) -> Result<Option<EndedResponse>, StoreError> {
+        let responses = self.responses.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(responses.get(&(tenant.clone(), id.to_owned())).cloned())
     }
 
     async fn writes(

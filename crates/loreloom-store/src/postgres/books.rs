@@ -3,7 +3,7 @@
 use deadpool_postgres::{Client, GenericClient};
 use loreloom_core::{
     book::Book,
-    ids::{BookVersion, Digest, LibraryVersion, TenantId},
+    ids::{BookVersion, Digest, FileVersion, LibraryVersion, TenantId},
     library::LibrarySource,
 };
 use loreloom_ports::StoreError;
@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::statement::{decode_all, execute, query, query_first};
 use crate::{
-    codec::{BookManifest, BookPiece, StoredLibrary},
+    codec::{BookManifest, BookPiece, StoredLibrary, file_content},
     errors::{DatabaseResult as _, DecodeResult as _},
     rows::{StoredRow as _, library},
 };
@@ -51,6 +51,17 @@ pub(super) async fn find_book(
     let needs: Vec<Digest> = manifest.needs().collect();
     let pieces = find_pieces(client, tenant, &needs).await?;
     manifest.join(&pieces).reading(what).map(Some)
+}
+
+/// A stored file.
+pub(super) async fn find_file(
+    client: &Client,
+    tenant: &TenantId,
+    version: FileVersion,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let found = find_pieces(client, tenant, &[version.0]).await?;
+    let Some(body) = found.get(&version.0) else { return Ok(None) };
+    file_content(version, body).reading(|| format!("file {version}")).map(Some)
 }
 
 /// The stored ones of some pieces.

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use deadpool_postgres::{Client, GenericClient, Transaction};
 use loreloom_core::{
     book::Book,
-    ids::{BookVersion, TenantId},
+    ids::{BookVersion, FileVersion, TenantId},
     units::Timestamp,
 };
 use loreloom_ports::{Change, Changed, DocumentStore, Item, Revision, StoreError};
@@ -19,7 +19,7 @@ use super::{
     statement::{Parameters, client, decode_all, execute, query, query_first},
 };
 use crate::{
-    codec::split_book,
+    codec::{file_piece, split_book},
     documents::{effect, inverse, revision_was_seen},
     errors::{DatabaseResult as _, DecodeResult as _, not_json},
     rows::{StoredRow as _, document, signed},
@@ -92,6 +92,20 @@ impl DocumentStore for PostgresStore {
         version: BookVersion,
     ) -> Result<Option<Book>, StoreError> {
         books::find_book(&client(&self.pool).await?, tenant, version).await
+    }
+
+    async fn keep_file(&self, tenant: &TenantId, bytes: &[u8]) -> Result<FileVersion, StoreError> {
+        let (version, piece) = file_piece(bytes);
+        books::store_pieces(&client(&self.pool).await?, tenant, &[piece]).await?;
+        Ok(version)
+    }
+
+    async fn file(
+        &self,
+        tenant: &TenantId,
+        version: FileVersion,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        books::find_file(&client(&self.pool).await?, tenant, version).await
     }
 }
 

@@ -133,8 +133,15 @@ async fn delete_pieces(
         used.document(row.str(0).row_while(DOING)?);
     }
     let pieces = query(transaction, DOING, library::ALL_PIECES, key).await?;
-    let pieces = decode_all(&pieces, DOING, library::piece)?;
-    let unused = used.unused(&pieces).reading(|| "a book".to_owned())?;
+    let pieces = decode_all(&pieces, DOING, library::piece_size)?;
+    let named: Vec<_> = pieces.iter().filter(|(hash, _)| used.is_named(hash)).collect();
+    for (hash, _) in named {
+        let key: &Parameters<'_> = &[&tenant.as_str(), &hash.0.as_slice()];
+        if let Some(row) = query_first(transaction, DOING, library::PIECE, key).await? {
+            row.bytes(0).and_then(|body| used.piece(hash, body)).reading(|| "a book".to_owned())?;
+        }
+    }
+    let unused: Vec<_> = pieces.iter().filter(|(hash, _)| !used.is_named(hash)).collect();
     let names: Vec<&[u8]> = unused.iter().map(|(hash, _)| hash.0.as_slice()).collect();
     let delete = "DELETE FROM book_pieces WHERE tenant = $1 AND hash = ANY ($2)";
     execute(transaction, DOING, delete, &[&tenant.as_str(), &names]).await?;

@@ -9,23 +9,24 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_ports::{
-    ChangeMark, ChangedChats, ChatRecord, ChatSummary, Node, Reply, Retained, Retention,
-    StoreError, StoredTurn, StoryStore, TurnId, TurnRecord, TurnSummary, WriteId, WriteRecord,
+    ChangeMark, ChangedChats, ChatRecord, ChatSummary, EndedResponse, Node, Reply, Retained,
+    Retention, StoreError, StoredTurn, StoryStore, TurnId, TurnRecord, TurnSummary, WriteId,
+    WriteRecord,
 };
 
 use super::{
     PostgresStore, books,
     read::{self, ChatSnapshot},
     retain,
-    statement::{client, decode_all, query},
+    statement::{Parameters, client, decode_all, execute, query, query_first},
     write::{self, ChatWriter},
 };
 use crate::{
     checks,
     codec::{TurnDraft, split_library, state_of},
-    errors::not_json,
+    errors::{DecodeResult as _, not_json},
     fold::Choice,
-    rows::chat,
+    rows::{chat, response},
 };
 
 #[async_trait]
@@ -96,6 +97,32 @@ impl StoryStore for PostgresStore {
         let (write, number) = writer.commit_reply(reply).await?;
         self.paths.extend(tenant, chat, &reply.node, number);
         Ok(write)
+    }
+
+    async fn keep_response(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+        ended: &EndedResponse,
+    ) -> Result<(), StoreError> {
+        let row: &Parameters<'_> =
+            &[&tenant.as_str(), &id.as_bytes(), &ended.chat.as_str(), &ended.at.0.0.as_slice()];
+        let doing = "keeping where a response ended";
+        match execute(&client(&self.pool).await?, doing, response::KEEP, row).await? {
+            0 => Err(StoreError::NoChat { chat: ended.chat.clone() }),
+            _ => Ok(()),
+        }
+    }
+
+    async fn response(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+    ) -> Result<Option<EndedResponse>, StoreError> {
+        let (doing, client) = ("looking for a response", client(&self.pool).await?);
+        let key: &Parameters<'_> = &[&tenant.as_str(), &id.as_bytes()];
+        let row = query_first(&client, doing, response::FIND, key).await?;
+        row.map(|row| response::ended(&row).row_while(doing)).transpose()
     }
 
     async fn writes(

@@ -10,6 +10,7 @@ pub(crate) mod job;
 pub(crate) mod library;
 pub(crate) mod memory;
 pub(crate) mod node;
+pub(crate) mod response;
 pub(crate) mod turn;
 pub(crate) mod write_log;
 

@@ -2,7 +2,7 @@
 
 use loreloom_core::{
     book::Book,
-    ids::{BookVersion, Digest, LibraryVersion, TenantId},
+    ids::{BookVersion, Digest, FileVersion, LibraryVersion, TenantId},
     library::LibrarySource,
 };
 use loreloom_ports::StoreError;
@@ -14,7 +14,7 @@ use super::{
     unit_of_work::UnitOfWork,
 };
 use crate::{
-    codec::{BookManifest, BookPiece, StoredLibrary},
+    codec::{BookManifest, BookPiece, StoredLibrary, file_content},
     errors::{DatabaseResult as _, DecodeResult as _},
     rows::{StoredRow as _, library},
 };
@@ -71,6 +71,17 @@ pub(super) fn find_book(
     let manifest = BookManifest::read(body).reading(what)?;
     let pieces = find_pieces(connection, tenant, manifest.needs())?;
     manifest.join(&pieces).reading(what).map(Some)
+}
+
+/// A stored file.
+pub(super) fn find_file(
+    connection: &Connection,
+    tenant: &TenantId,
+    version: FileVersion,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let found = find_pieces(connection, tenant, [version.0].into_iter())?;
+    let Some(body) = found.get(&version.0) else { return Ok(None) };
+    file_content(version, body).reading(|| format!("file {version}")).map(Some)
 }
 
 /// The stored ones of some pieces.

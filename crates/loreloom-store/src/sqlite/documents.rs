@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use loreloom_core::{
     book::Book,
-    ids::{BookVersion, TenantId},
+    ids::{BookVersion, FileVersion, TenantId},
     units::Timestamp,
 };
 use loreloom_ports::{Change, Changed, DocumentStore, Item, Revision, StoreError};
@@ -16,7 +16,7 @@ use super::{
     unit_of_work::UnitOfWork,
 };
 use crate::{
-    codec::split_book,
+    codec::{file_piece, split_book},
     documents::{effect, inverse, revision_was_seen},
     errors::{DatabaseResult as _, not_json},
     rows::{StoredRow as _, document, signed},
@@ -89,6 +89,23 @@ impl DocumentStore for SqliteStore {
     ) -> Result<Option<Book>, StoreError> {
         let tenant = tenant.clone();
         self.pool.read(move |connection| books::find_book(connection, &tenant, version)).await
+    }
+
+    async fn keep_file(&self, tenant: &TenantId, bytes: &[u8]) -> Result<FileVersion, StoreError> {
+        let (version, piece) = file_piece(bytes);
+        let pieces = self.compressed(tenant, vec![piece]).await?;
+        let tenant = tenant.clone();
+        self.pool.write(move |unit| books::store_book(unit, &tenant, &pieces)).await?;
+        Ok(version)
+    }
+
+    async fn file(
+        &self,
+        tenant: &TenantId,
+        version: FileVersion,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
+        let tenant = tenant.clone();
+        self.pool.read(move |connection| books::find_file(connection, &tenant, version)).await
     }
 }
 

@@ -154,9 +154,18 @@ fn delete_pieces(connection: &Connection, tenant: &TenantId) -> Result<u64, Stor
         used.document(row.str(0)?);
         Ok(())
     })?;
-    let pieces = query(connection, DOING, library::ALL_PIECES, key, |row| library::piece(row))?;
+    let pieces =
+        query(connection, DOING, library::ALL_PIECES, key, |row| library::piece_size(row))?;
+    let named: Vec<_> = pieces.iter().filter(|(hash, _)| used.is_named(hash)).collect();
+    for (hash, _) in named {
+        let key = params![tenant.as_str(), hash.0];
+        let body = query(connection, DOING, library::PIECE, key, |row| Ok(row.bytes(0)?.to_vec()))?;
+        for body in body {
+            used.piece(hash, &body).reading(|| "a book".to_owned())?;
+        }
+    }
     let mut freed = 0;
-    for (hash, size) in used.unused(&pieces).reading(|| "a book".to_owned())? {
+    for (hash, size) in pieces.into_iter().filter(|(hash, _)| !used.is_named(hash)) {
         let delete = "DELETE FROM book_pieces WHERE tenant = $1 AND hash = $2";
         execute(connection, DOING, delete, params![tenant.as_str(), hash.0])?;
         freed += size;

@@ -9,18 +9,23 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_ports::{
-    ChangeMark, ChangedChats, ChatRecord, ChatSummary, Node, Reply, Retained, Retention,
-    StoreError, StoredTurn, StoryStore, TurnId, TurnRecord, TurnSummary, WriteId, WriteRecord,
+    ChangeMark, ChangedChats, ChatRecord, ChatSummary, EndedResponse, Node, Reply, Retained,
+    Retention, StoreError, StoredTurn, StoryStore, TurnId, TurnRecord, TurnSummary, WriteId,
+    WriteRecord,
 };
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 
-use super::{SqliteStore, books, nodes, read, retain, statement::query, write};
+use super::{
+    SqliteStore, books, nodes, read, retain,
+    statement::{execute, query, query_first},
+    write,
+};
 use crate::{
     checks,
     codec::{TurnDraft, split_library, state_of},
-    errors::not_json,
+    errors::{DatabaseResult as _, not_json},
     fold::Choice,
-    rows::{chat, turn, write_log},
+    rows::{chat, response, turn, write_log},
 };
 
 /// The longest path whose state is read on the thread of the caller.
@@ -128,6 +133,38 @@ impl StoryStore for SqliteStore {
             }
         }
         Err(StoreError::NoChat { chat: path.chat().clone() })
+    }
+
+    async fn keep_response(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+        ended: &EndedResponse,
+    ) -> Result<(), StoreError> {
+        let (tenant, id, ended) = (tenant.clone(), id.to_owned(), ended.clone());
+        let write = move |unit: super::UnitOfWork<'_>| {
+            let doing = "keeping where a response ended";
+            let EndedResponse { chat, at } = ended;
+            let row = params![tenant.as_str(), id, chat.as_str(), at.0.0];
+            if execute(&unit, doing, response::KEEP, row)? == 0 {
+                return Err(StoreError::NoChat { chat });
+            }
+            unit.commit().doing(doing)
+        };
+        self.pool.write(write).await
+    }
+
+    async fn response(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+    ) -> Result<Option<EndedResponse>, StoreError> {
+        let (tenant, id) = (tenant.clone(), id.to_owned());
+        let read = move |connection: &mut Connection| {
+            let (doing, key) = ("looking for a response", (tenant.as_str(), id.as_str()));
+            query_first(connection, doing, response::FIND, key, |row| response::ended(row))
+        };
+        self.pool.read_inline(read).await
     }
 
     async fn writes(

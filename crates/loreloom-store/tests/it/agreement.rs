@@ -19,12 +19,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn stores_agree_with_the_model_on_any_story(deeds in vec(machine::deed(), 1..30)) {
+    fn stores_agree_with_the_model_on_any_story(actions in vec(machine::any_action(), 1..30)) {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let memory = memory().unwrap().unwrap();
         let sqlite = sqlite_file().unwrap().unwrap();
         let openers: [&dyn Opener; 2] = [&memory, &sqlite];
-        runtime.block_on(machine::run(&openers, tenant(), &deeds)).unwrap();
+        runtime.block_on(machine::run(&openers, tenant(), &actions)).unwrap();
     }
 }
 
@@ -33,11 +33,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
-    fn postgres_agrees_with_the_model_on_any_story(deeds in vec(machine::deed(), 1..20)) {
+    fn postgres_agrees_with_the_model_on_any_story(actions in vec(machine::any_action(), 1..20)) {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         if let Some(postgres) = crate::openers::postgres().unwrap() {
             let openers: [&dyn Opener; 1] = [&postgres];
-            runtime.block_on(machine::run(&openers, tenant(), &deeds)).unwrap();
+            runtime.block_on(machine::run(&openers, tenant(), &actions)).unwrap();
         }
     }
 }

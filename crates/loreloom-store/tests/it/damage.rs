@@ -25,10 +25,10 @@ pub(crate) struct Written {
     texts: BTreeSet<(ChatId, String)>,
 }
 
-pub(crate) async fn tell(file: &FilePath) -> Result<Written, Failure> {
+pub(crate) async fn write_stories(file: &FilePath) -> Result<Written, Failure> {
     let store = SqliteStore::open(file)?;
     let tenant = TenantId::local();
-    let mut told = Written { turns: Vec::new(), texts: BTreeSet::new() };
+    let mut written = Written { turns: Vec::new(), texts: BTreeSet::new() };
     for (seed, chat) in (0_u64..).zip(CHATS) {
         let chat = ChatId::from(chat);
         store.open_chat(&tenant, &chat, "A story", Timestamp(1)).await?;
@@ -37,19 +37,19 @@ pub(crate) async fn tell(file: &FilePath) -> Result<Written, Failure> {
             path.push(fixture::said(Role::User, &fixture::prose(number, 40)));
             let turn = fixture::lively_turn(&path, number, 12);
             let id = store.commit_turn(&tenant, &path, &turn, None).await?.id;
-            told.turns.push((chat.clone(), id, turn));
+            written.turns.push((chat.clone(), id, turn));
             let swiped = fixture::then(&path, Role::Assistant, &format!("swiped {number}"));
             let reply = fixture::reply(id, &swiped, 2).ok_or("a reply")?;
             store.commit_reply(&tenant, &chat, &reply).await?;
             path.push(fixture::said(Role::Assistant, &fixture::prose(number + 50, 90)));
             let reply = fixture::reply(id, &path, 3).ok_or("a reply")?;
             store.commit_reply(&tenant, &chat, &reply).await?;
-            told.texts.insert((chat.clone(), format!("swiped {number}")));
+            written.texts.insert((chat.clone(), format!("swiped {number}")));
         }
         let said = path.items().iter().map(|item| (chat.clone(), item.message.text.to_string()));
-        told.texts.extend(said);
+        written.texts.extend(said);
     }
-    Ok(told)
+    Ok(written)
 }
 
 #[expect(clippy::unwrap_used, reason = "the test made the file it reads")]
@@ -66,7 +66,7 @@ pub(crate) fn put(file: &FilePath, bytes: &[u8]) {
 
 /// Everything that was written is in the repaired file, or named as lost.
 async fn nothing_is_lost_in_silence(
-    told: &Written,
+    written: &Written,
     repaired: &FilePath,
     salvage: &Salvage,
     what: &str,
@@ -77,7 +77,7 @@ async fn nothing_is_lost_in_silence(
         let mut lost = salvage.lost.iter();
         lost.any(|loss| loss.chat.as_ref().is_none_or(|of| of == chat) && loss.what == part)
     };
-    for (chat, id, turn) in &told.turns {
+    for (chat, id, turn) in &written.turns {
         if store.chat(&tenant, chat).await?.is_none() {
             let any = salvage.lost.iter().any(|loss| loss.chat.is_some());
             assert!(any, "{what}: chat `{chat}` is gone and nothing is named");
@@ -97,7 +97,7 @@ async fn nothing_is_lost_in_silence(
             kept.insert((chat.clone(), node.message.text.to_string()));
         }
     }
-    let lost = told.texts.difference(&kept).count();
+    let lost = written.texts.difference(&kept).count();
     let names =
         |loss: &str| loss.starts_with("node") || loss.starts_with("message") || loss == "chat";
     let named = salvage.lost.iter().filter(|loss| names(&loss.what)).count();
@@ -111,13 +111,13 @@ async fn nothing_is_lost_in_silence(
 async fn a_sound_file_is_repaired_to_the_same_stories() {
     let directory = tempdir().unwrap();
     let file = |name: &str| directory.path().join(name);
-    let told = tell(&file("a.sqlite")).await.unwrap();
+    let written = write_stories(&file("a.sqlite")).await.unwrap();
     let salvage = SqliteStore::repair(file("a.sqlite"), file("b.sqlite")).unwrap();
     assert_eq!(salvage, Salvage { chats: 3, turns: 36, lost: Vec::new() });
     let (old, new) = (SqliteStore::open(file("a.sqlite")), SqliteStore::open(file("b.sqlite")));
     let (old, new, tenant) = (old.unwrap(), new.unwrap(), TenantId::local());
     assert_eq!(new.chats(&tenant).await.unwrap(), old.chats(&tenant).await.unwrap());
-    for (chat, id, turn) in told.turns {
+    for (chat, id, turn) in written.turns {
         assert_eq!(new.turn(&tenant, &chat, id).await.unwrap(), Some(turn));
     }
     for chat in CHATS.map(ChatId::from) {
@@ -146,7 +146,7 @@ async fn a_sound_file_is_repaired_to_the_same_stories() {
 async fn whatever_page_is_overwritten_the_rest_is_saved_and_the_loss_named() {
     let directory = tempdir().unwrap();
     let file = |name: &str| directory.path().join(name);
-    let told = tell(&file("whole.sqlite")).await.unwrap();
+    let written = write_stories(&file("whole.sqlite")).await.unwrap();
     let whole = bytes(&file("whole.sqlite"));
     let pages = whole.len() / 4096;
     // The first pages hold the schema and the roots; of the others a spread that is the same
@@ -160,7 +160,7 @@ async fn whatever_page_is_overwritten_the_rest_is_saved_and_the_loss_named() {
         put(&file("damaged.sqlite"), &damaged);
         let what = format!("page {page} of {pages}");
         let salvage = SqliteStore::repair(file("damaged.sqlite"), file(&name)).unwrap();
-        nothing_is_lost_in_silence(&told, &file(&name), &salvage, &what).await.unwrap();
+        nothing_is_lost_in_silence(&written, &file(&name), &salvage, &what).await.unwrap();
         assert_eq!(bytes(&file("damaged.sqlite")), damaged, "{what}");
         saved += salvage.turns;
     }
@@ -171,7 +171,7 @@ async fn whatever_page_is_overwritten_the_rest_is_saved_and_the_loss_named() {
 async fn a_file_that_ends_early_gives_what_it_has_and_names_the_rest() {
     let directory = tempdir().unwrap();
     let file = |name: &str| directory.path().join(name);
-    let told = tell(&file("whole.sqlite")).await.unwrap();
+    let written = write_stories(&file("whole.sqlite")).await.unwrap();
     let whole = bytes(&file("whole.sqlite"));
     for (number, length) in (4096..whole.len()).step_by(whole.len() / 9 + 1).enumerate() {
         put(&file("cut.sqlite"), &whole[..length]);
@@ -183,7 +183,7 @@ async fn a_file_that_ends_early_gives_what_it_has_and_names_the_rest() {
             Err(StoreError::NotADatabase { .. }) => continue,
             Err(error) => panic!("{what}: {error}"),
         };
-        nothing_is_lost_in_silence(&told, &file(&name), &salvage, &what).await.unwrap();
+        nothing_is_lost_in_silence(&written, &file(&name), &salvage, &what).await.unwrap();
         let diagnosis =
             SqliteStore::diagnose(file("cut.sqlite"), &TenantId::local()).await.unwrap();
         assert!(!diagnosis.findings.is_empty(), "{what}");
@@ -194,7 +194,7 @@ async fn a_file_that_ends_early_gives_what_it_has_and_names_the_rest() {
 async fn whatever_byte_is_wrong_opening_and_reading_never_panic() {
     let directory = tempdir().unwrap();
     let file = |name: &str| directory.path().join(name);
-    tell(&file("whole.sqlite")).await.unwrap();
+    write_stories(&file("whole.sqlite")).await.unwrap();
     let whole = bytes(&file("whole.sqlite"));
     let tenant = TenantId::local();
     let spread = (0..100).chain((100..whole.len()).step_by(whole.len() / 30 + 1));
@@ -230,7 +230,7 @@ async fn files_that_are_no_databases_are_called_what_they_are() {
         ("notes.txt", format!("file: `{notes}` is no database")),
         (
             "newer.sqlite",
-            "file: it has version 99 of the stored format, this loreloom needs version 7"
+            "file: it has version 99 of the stored format, this loreloom needs version 8"
                 .to_owned(),
         ),
     ] {

@@ -13,12 +13,12 @@ use loreloom_store::SqliteStore;
 use loreloom_testkit::store_suite::Failure;
 use tempfile::{TempDir, tempdir};
 
-use crate::damage::{bytes, put, tell};
+use crate::damage::{bytes, put, write_stories};
 
 const HEADER: usize = 32;
 const FRAME: usize = 4120;
 
-/// A database and a log with everything that `tell` wrote, as a killed process leaves them.
+/// A database and a log with everything that `write_stories` wrote, as a killed process leaves them.
 struct KilledStore {
     directory: TempDir,
     database: Vec<u8>,
@@ -33,7 +33,7 @@ impl KilledStore {
         // An open reader keeps SQLite from restarting the log and from deleting it.
         let other = rusqlite::Connection::open(&live)?;
         other.execute_batch("BEGIN; SELECT count(*) FROM chats")?;
-        tell(&live).await?;
+        write_stories(&live).await?;
         let (database, log) = (bytes(&live), bytes(&log_of(&live)));
         drop(other);
         assert_eq!((log.len() - HEADER) % FRAME, 0, "whole frames");
@@ -175,7 +175,7 @@ async fn what_a_crash_leaves_at_the_end_of_a_log_is_no_damage() {
 async fn frames_of_a_transaction_that_was_rolled_back_are_no_damage() {
     let directory = tempdir().unwrap();
     let file = directory.path().join("stories.sqlite");
-    tell(&file).await.unwrap();
+    write_stories(&file).await.unwrap();
     let writer = rusqlite::Connection::open(&file).unwrap();
     let notes = "CREATE TABLE notes (note BLOB); PRAGMA wal_autocheckpoint = 0; \
                  PRAGMA cache_size = 4;";

@@ -19,13 +19,13 @@ async fn chats_at(address: &str) -> Result<usize, String> {
 }
 
 fn chain(error: &dyn std::error::Error) -> String {
-    let mut told = error.to_string();
+    let mut message = error.to_string();
     let mut next = error.source();
     while let Some(source) = next {
-        told = format!("{told}: {source}");
+        message = format!("{message}: {source}");
         next = source.source();
     }
-    told
+    message
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ mod agreement;
 mod damage;
 mod damaged_log;
 mod encrypted;
-mod live;
+mod engine_story;
 mod openers;
 #[cfg(feature = "postgres")]
 mod postgres_schema;

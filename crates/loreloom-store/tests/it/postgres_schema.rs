@@ -16,6 +16,6 @@ async fn a_database_of_another_version_is_refused() {
     let (ended, ()) = tokio::join!(connection, change);
     ended.unwrap();
     let refused = PostgresStore::connect(&cluster.address()).await.unwrap_err();
-    let expected = "it has version 99 of the stored format, this loreloom needs version 7";
+    let expected = "it has version 99 of the stored format, this loreloom needs version 8";
     assert_eq!(refused.to_string(), expected);
 }

@@ -18,7 +18,7 @@ async fn a_database_of_another_version_is_refused_and_left_alone() {
         database.execute("UPDATE schema_version SET version = ?1", [version]).unwrap();
         let refused = SqliteStore::open(&file).unwrap_err();
         let expected =
-            format!("it has version {version} of the stored format, this loreloom needs version 7");
+            format!("it has version {version} of the stored format, this loreloom needs version 8");
         assert_eq!(refused.to_string(), expected);
         let stored = database.query_row("SELECT version FROM schema_version", [], |row| row.get(0));
         assert_eq!(stored, Ok(version));

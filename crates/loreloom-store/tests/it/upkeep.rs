@@ -24,7 +24,7 @@ fn tenant() -> TenantId {
 }
 
 /// Swipes, a branch, an edit, a quiet turn, a reply that came late.
-async fn tell(store: &dyn StoryStore, chat: &ChatId) -> Result<Path, Failure> {
+async fn write_story(store: &dyn StoryStore, chat: &ChatId) -> Result<Path, Failure> {
     let tenant = tenant();
     store.open_chat(&tenant, chat, "Die Häfen", Timestamp(3)).await?;
     let mut path = dialogue(chat, &["hello"]);
@@ -61,7 +61,7 @@ async fn tell(store: &dyn StoryStore, chat: &ChatId) -> Result<Path, Failure> {
 
 async fn sqlite_with_a_story(file: &FilePath) -> Result<(SqliteStore, Path), Failure> {
     let store = SqliteStore::open(file)?;
-    let path = tell(&store, &"harbour".into()).await?;
+    let path = write_story(&store, &"harbour".into()).await?;
     Ok((store, path))
 }
 
@@ -100,7 +100,7 @@ fn forge_a_reply(archive: &mut Archive) {
 async fn an_archive_that_contradicts_itself_is_refused_and_nothing_stored() {
     let memory = InMemoryStore::default();
     let chat = ChatId::from("harbour");
-    tell(&memory, &chat).await.unwrap();
+    write_story(&memory, &chat).await.unwrap();
     let good = archive::export(&memory, &tenant(), &chat).await.unwrap();
     let taken = archive::import(&memory, &tenant(), &good).await.unwrap_err();
     let expected = "a chat is imported where there is none of its id, found chat `harbour`";
@@ -179,7 +179,7 @@ async fn the_doctor_finds_nothing_wrong_with_a_healthy_story() {
     sqlite.vacuum().await.unwrap();
     assert_eq!(sqlite.examine().await.unwrap(), []);
     let memory = InMemoryStore::default();
-    tell(&memory, &"harbour".into()).await.unwrap();
+    write_story(&memory, &"harbour".into()).await.unwrap();
     assert_eq!(doctor::examine(&memory, &tenant()).await.unwrap(), []);
 }
 

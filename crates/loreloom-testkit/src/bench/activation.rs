@@ -218,7 +218,7 @@ fn memory(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     for (entries, copies) in [(10_000, 40), (50_000_u32, 8)] {
         let inputs = Inputs::load(entries as usize, "2k")?;
         let rules = rules(true, false);
-        // Not every system tells.
+        // Not every system says.
         let Some(before) = resident_pages() else { return Ok(()) };
         kept.extend((0..copies).map(|_| {
             let library = Library::compile([Arc::clone(&inputs.book)], &rules);

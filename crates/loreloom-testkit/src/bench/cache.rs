@@ -101,7 +101,7 @@ fn measure(setting: &Setting, provider: &str, print: &mut dyn FnMut(Figure)) -> 
     let provider = Provider::named(provider).ok_or("the provider has gone")?;
     let tale = Tale::new(setting);
     let mut trial = ModeTrial::new(provider, setting.stable(), &ByteEstimate);
-    let told = tale.tell(&mut trial);
+    let run = tale.play(&mut trial);
     let (placed, stable) = (trial.tried(Mode::AsPlaced), trial.tried(Mode::Stable));
     if provider.name == "anthropic" {
         for mode in Mode::ALL {
@@ -113,9 +113,9 @@ fn measure(setting: &Setting, provider: &str, print: &mut dyn FnMut(Figure)) -> 
         }
         let each = |sum: f64| sum / f64::from(stable.turns + 1);
         let figures = [
-            ("tokens that linger a turn", each(f64::from(told.lingering)), "tokens"),
-            ("texts that left in batches", f64::from(told.evicted), "texts"),
-            ("planning a turn", each(told.seconds) * 1e6, "us"),
+            ("tokens that linger a turn", each(f64::from(run.lingering)), "tokens"),
+            ("texts that left in batches", f64::from(run.evicted), "texts"),
+            ("planning a turn", each(run.seconds) * 1e6, "us"),
         ];
         for (what, value, unit) in figures {
             print(Figure::new(format!("{}: {what}", setting.name), value, unit));
@@ -130,11 +130,11 @@ fn measure(setting: &Setting, provider: &str, print: &mut dyn FnMut(Figure)) -> 
     Ok(())
 }
 
-/// What the stable mode did.
+/// What the stable mode did over a whole story.
 #[derive(Default)]
-struct Told {
+struct StableRun {
     ledger: Ledger,
-    /// Tokens of lore that stood there unasked, summed over all turns.
+    /// Tokens of lore that was kept although its turn did not ask for it, summed over all turns.
     lingering: u32,
     evicted: u32,
     /// CPU time of planning.
@@ -155,8 +155,8 @@ impl<'a> Tale<'a> {
         Self { setting, library, messages: story(&mut words) }
     }
 
-    /// Tells the story.
-    fn tell(&self, trial: &mut ModeTrial<'_>) -> Told {
+    /// Plays the story.
+    fn play(&self, trial: &mut ModeTrial<'_>) -> StableRun {
         let rules = self.setting.rules();
         let active = ActiveEntries::all(&self.library, rules.world_info.strategy);
         let lore = ReplayLore {
@@ -171,22 +171,22 @@ impl<'a> Tale<'a> {
             context: Tokens(self.setting.context),
             ..TurnInput::default()
         };
-        let mut told = Told::default();
+        let mut run = StableRun::default();
         for message in &self.messages {
             replay.say(message.clone());
             if message.role == Role::User {
                 let woven = replay.ask(&input);
                 let limit = woven.report.budgets.iter().map(|budget| budget.limit).sum();
-                self.turn(trial, &mut told, replay.path(), woven.injections, limit);
+                self.turn(trial, &mut run, replay.path(), woven.injections, limit);
             }
         }
-        told
+        run
     }
 
     fn turn(
         &self,
         trial: &mut ModeTrial<'_>,
-        told: &mut Told,
+        run: &mut StableRun,
         path: &Path,
         mut injections: Vec<Injection>,
         limit: Tokens,
@@ -213,17 +213,17 @@ impl<'a> Tale<'a> {
             &scene,
             &injections,
             &sources,
-            &told.ledger,
+            &run.ledger,
             &self.setting.stable(),
         );
-        told.seconds += start.elapsed().as_secs_f64();
-        told.ledger.apply(&planned.delta);
+        run.seconds += start.elapsed().as_secs_f64();
+        run.ledger.apply(&planned.delta);
         let lingering = planned.laid.iter().filter(|laid| laid.lingers());
-        told.lingering += lingering.map(|laid| laid.injection.tokens.0).sum::<u32>();
+        run.lingering += lingering.map(|laid| laid.injection.tokens.0).sum::<u32>();
         let batch = |one: &&cache_placement::Evicted| {
             matches!(one.why, cache_placement::Eviction::CutOff(_))
         };
-        told.evicted += u32::try_from(planned.evicted.iter().filter(batch).count()).unwrap_or(0);
+        run.evicted += u32::try_from(planned.evicted.iter().filter(batch).count()).unwrap_or(0);
         let _compared = trial.turn(&TrialTurn {
             scene,
             injections: &injections,
@@ -245,8 +245,8 @@ impl<'a> Tale<'a> {
             room = rest.unwrap_or_default();
             rest.is_some()
         };
-        let mut told: Vec<_> = path.items().iter().rev().take_while(fits).collect();
-        told.reverse();
+        let mut sent: Vec<_> = path.items().iter().rev().take_while(fits).collect();
+        sent.reverse();
         let mut prompt = vec![
             message(Role::System, "Write the next reply of a story that Mira and Torvald tell."),
             message(Role::System, &Words(3).some(300)),
@@ -254,8 +254,8 @@ impl<'a> Tale<'a> {
         let head = prompt.len();
         let mut chat = Path::new(path.chat().clone());
         let mut window = Vec::new();
-        for (at, item) in told.iter().enumerate() {
-            if !self.setting.note_is_ours && at + 4 == told.len() {
+        for (at, item) in sent.iter().enumerate() {
+            if !self.setting.note_is_ours && at + 4 == sent.len() {
                 prompt.push(message(Role::System, NOTE));
                 window.push(chat.push(Message::new(Role::System, None, NOTE)).id);
             }
@@ -272,7 +272,7 @@ fn woven(prompt: &[PromptMessage], head: usize, skip: usize, texts: &[Injection]
     layout_of(&prompt, false).plan(&prompt, texts).apply(prompt)
 }
 
-/// People and places, some always told of, some by chance.
+/// Entries on people and places; some are constant, some fire by chance.
 fn book(words: &mut Words) -> Book {
     let mut book = Book::new("bench", "Bench");
     for at in 0..ENTRIES {
@@ -293,7 +293,7 @@ fn book(words: &mut Words) -> Book {
     book
 }
 
-/// A greeting and then what both say: `TURNS` times.
+/// A greeting, then `TURNS` messages of the user, each with its reply.
 fn story(words: &mut Words) -> Vec<Message> {
     let mut messages = vec![Message::new(Role::Assistant, Some("Torvald"), words.some(80))];
     let mut cast = [0; CAST];
@@ -345,7 +345,7 @@ impl Words {
 }
 
 /// The share that SillyTavern's own order kept, in recorded prompts with a lorebook and an
-/// author's note; `None` where the recordings are not.
+/// author's note; `None` if there are no recordings.
 fn recorded() -> Result<Option<f64>, String> {
     let folder = PathBuf::from(concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -396,7 +396,7 @@ mod tests {
         for setting in SETTINGS.iter().filter(|setting| setting.context > 60_000) {
             let provider = Provider::named("openai").unwrap();
             let mut trial = ModeTrial::new(provider, setting.stable(), &ByteEstimate);
-            let _told = Tale::new(setting).tell(&mut trial);
+            let _run = Tale::new(setting).play(&mut trial);
             let (placed, stable) = (trial.tried(Mode::AsPlaced), trial.tried(Mode::Stable));
             assert_eq!(stable.turns, 99);
             assert!(stable.share() >= BAR, "{}: {}", setting.name, stable.share());

@@ -135,7 +135,7 @@ const COMMON: [&str; 24] = [
     "cloth", "slowly", "lantern",
 ];
 
-/// An invented word that tells entries apart.
+/// An invented word, another one for each entry.
 fn words_of(at: usize) -> String {
     const PARTS: [&str; 8] = ["kar", "vaz", "zas", "dra", "tha", "mak", "bra", "gra"];
     format!("{}{}", PARTS[at % 8], PARTS[at / 8 % 8])

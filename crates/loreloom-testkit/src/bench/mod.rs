@@ -17,8 +17,18 @@ pub use self::{
 };
 
 /// The names of all benchmarks.
-pub const NAMES: [&str; 9] =
-    ["activation", "cache", "formats", "proxy", "recall", "replay", "start", "store", "vault"];
+pub const NAMES: [&str; 10] = [
+    "activation",
+    "burst",
+    "cache",
+    "formats",
+    "proxy",
+    "recall",
+    "replay",
+    "start",
+    "store",
+    "vault",
+];
 
 /// Measures one part of the proxy.
 pub fn run_part(part: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
@@ -44,6 +54,7 @@ pub fn run_peers(litellm: &std::path::Path, print: &mut dyn FnMut(Figure)) -> Re
 pub fn run(name: &str, print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     match name {
         "activation" => activation::run(print),
+        "burst" => proxy::run_burst(print),
         "cache" => cache::run(print),
         "formats" => formats::run(print),
         "proxy" => proxy::run(None, print),

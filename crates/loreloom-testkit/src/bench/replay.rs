@@ -1,4 +1,4 @@
-//! Telling whole chats again: 10,000 turns over 1,000 entries.
+//! Replaying a whole chat: 10,000 turns over 1,000 entries.
 
 use std::sync::Arc;
 

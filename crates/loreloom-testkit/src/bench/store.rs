@@ -1,10 +1,9 @@
 //! How fast the SQLite store commits turns and reads long paths.
 //!
-//! Numbers are of this machine and its disk. A commit waits for the disk, so between commits
-//! a bare append of as many bytes is timed too: the ratio holds also where the disk is slow
-//! or shared.
+//! A commit waits for the disk. So between commits a bare append of as many bytes is timed, too:
+//! the ratio is meaningful on a slow or shared disk as well.
 
-#![expect(clippy::cast_precision_loss, reason = "figures are told with three digits")]
+#![expect(clippy::cast_precision_loss, reason = "figures are printed with three digits")]
 
 use std::{
     fs::File,
@@ -126,8 +125,8 @@ async fn reads(
     Ok(())
 }
 
-/// What a disk takes to make as many bytes durable as a commit writes: measured between
-/// commits, because on a shared disk it changes from second to second.
+/// The time to make as many bytes durable as a commit writes. Measured between commits, because a
+/// shared disk changes from second to second.
 struct Floor {
     log: PathBuf,
     logged: u64,
@@ -144,7 +143,7 @@ impl Floor {
         Ok(Self { log: log.into(), logged: 0, bytes: Vec::new(), file, times: Vec::new() })
     }
 
-    /// Appends what the last commit did, as long as the log tells how much that was.
+    /// Adds what the last commit wrote, as long as the log shows it.
     fn append(&mut self) -> Checked {
         let logged = self.log.metadata()?.len();
         if logged > self.logged {
@@ -210,7 +209,7 @@ async fn commits(database: &std::path::Path, print: &mut dyn FnMut(Figure)) -> C
     Ok(())
 }
 
-/// Chats that are told at once: what they write may reach the disk together.
+/// Chats that go on at the same time: their writes may reach the disk together.
 async fn together(database: &std::path::Path, print: &mut dyn FnMut(Figure)) -> Checked {
     const CHATS: u64 = 8;
     const TURNS: u64 = 100;

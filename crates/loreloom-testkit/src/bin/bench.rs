@@ -108,7 +108,7 @@ fn main() -> ExitCode {
 }
 
 fn fail(error: &str) -> ExitCode {
-    // Nothing is left to do if even the error cannot be told.
+    // Nothing is left to do if even the error cannot be printed.
     let _unwritten = writeln!(io::stderr(), "bench: {error}");
     ExitCode::FAILURE
 }

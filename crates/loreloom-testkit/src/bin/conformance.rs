@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         Ok(summary) if summary.counts().1 == 0 => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
-            // Nothing is left to do if even the error cannot be told.
+            // Nothing is left to do if even the error cannot be printed.
             let _unwritten = writeln!(io::stderr(), "conformance: {error}");
             ExitCode::from(2)
         }

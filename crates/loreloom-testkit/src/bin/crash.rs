@@ -99,7 +99,8 @@ async fn main() -> Result<(), Failure> {
     let arguments = Arguments::parse();
     if let Some([place, chat]) = arguments.child.as_deref() {
         let store = arguments.store.opener(place).open().await?;
-        return crash::tell(store.as_ref(), &ChatId::from(chat.as_str()), stdout()).await;
+        return crash::write_until_killed(store.as_ref(), &ChatId::from(chat.as_str()), stdout())
+            .await;
     }
     let cluster = match arguments.store {
         Kind::Sqlite => None,

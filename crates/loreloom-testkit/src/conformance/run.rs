@@ -65,6 +65,15 @@ impl Summary {
             .map(|(name, _)| name.as_str())
     }
 
+    /// The cases that failed, each with its difference.
+    pub fn failed(&self) -> Vec<String> {
+        let difference = |(name, outcome): &(String, Outcome)| match outcome {
+            Outcome::Failed(difference) => Some(format!("{name}: {difference}")),
+            Outcome::Passed | Outcome::Skipped(_) => None,
+        };
+        self.0.iter().filter_map(difference).collect()
+    }
+
     /// Passed, failed and skipped cases.
     pub fn counts(&self) -> (usize, usize, usize) {
         self.0.iter().fold((0, 0, 0), |(passed, failed, skipped), (_, outcome)| match outcome {

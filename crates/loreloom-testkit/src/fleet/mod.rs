@@ -22,7 +22,7 @@ use loreloom_core::ids::{ChatId, TenantId};
 use loreloom_ports::Store;
 use serde_json::Value;
 
-use self::story::ToldStory;
+use self::story::PlayedStory;
 use crate::{
     postgres::Cluster,
     real_server::{Ask, Form, GatedModel, PATIENCE, RealServer, ServerSetup, WireAnswer, ask},
@@ -32,18 +32,18 @@ use crate::{
     },
 };
 
-/// What became of the stories.
+/// The result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FleetTally {
-    /// Stories that were told.
+    /// Stories that were played.
     pub stories: u64,
     /// Servers that were killed.
     pub killed: u64,
     /// Replies whose end a front end saw.
     pub acknowledged: u64,
-    /// Those of them that are in no chat.
+    /// Acknowledged replies that are in no chat.
     pub lost: u64,
-    /// Those of them that are in a chat twice.
+    /// Acknowledged replies that are stored twice.
     pub doubled: u64,
     /// Stories that are in more than one chat.
     pub split: u64,
@@ -72,8 +72,8 @@ pub(crate) struct Fleet<'setup> {
     killed: u64,
 }
 
-/// Tells so many stories to `servers` servers of the program, on a store of their own: a file, or
-/// the database of `cluster`.
+/// Plays `stories` stories with `servers` servers of the program, on a store of their own: a file,
+/// or the database of `cluster`.
 pub async fn run(
     program: &Path,
     cluster: Option<&Cluster>,
@@ -98,9 +98,9 @@ pub async fn run(
     model.set_open(true);
     let started = (0..servers).map(|_| RealServer::start(&setup)).collect::<Result<_, _>>()?;
     let mut fleet = Fleet { setup, model, servers: started, next: 0, killed: 0 };
-    let mut told = Vec::new();
+    let mut played = Vec::new();
     for number in 0..stories {
-        told.push(story::tell(&mut fleet, number)?);
+        played.push(story::play(&mut fleet, number)?);
     }
     for server in &mut fleet.servers {
         server.stop()?;
@@ -110,7 +110,7 @@ pub async fn run(
         None => SqliteAt(file).open().await?,
     };
     let tally = FleetTally { stories, killed: fleet.killed, ..FleetTally::default() };
-    count(tally, store.as_ref(), &told).await
+    count(tally, store.as_ref(), &played).await
 }
 
 impl Fleet<'_> {
@@ -176,7 +176,7 @@ fn whole(answer: &WireAnswer) -> Result<String, Failure> {
 async fn count(
     mut tally: FleetTally,
     store: &dyn Store,
-    told: &[ToldStory],
+    played: &[PlayedStory],
 ) -> Result<FleetTally, Failure> {
     let tenant = TenantId::local();
     let mut found: BTreeMap<String, Vec<ChatId>> = BTreeMap::new();
@@ -187,7 +187,7 @@ async fn count(
         }
     }
     let mut stories_of: BTreeMap<ChatId, Vec<usize>> = BTreeMap::new();
-    for (number, story) in told.iter().enumerate() {
+    for (number, story) in played.iter().enumerate() {
         let mut chats = Vec::new();
         for reply in &story.acknowledged {
             tally.acknowledged += 1;

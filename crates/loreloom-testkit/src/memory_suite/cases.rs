@@ -166,7 +166,7 @@ pub async fn a_reopened_store_remembers(opener: &dyn KeeperOpener) -> Checked {
     Ok(())
 }
 
-/// What is new is told once anybody has written it, however often there was nothing.
+/// A new write is reported once, also after calls that found nothing.
 pub async fn news_are_what_anybody_remembered_since(opener: &dyn KeeperOpener) -> Checked {
     let (store, other, tenant) = (opener.keeper().await?, opener.keeper().await?, tenant());
     let asked = |mara, lis| [(character("Mara"), mara), (character("Lis"), lis)];

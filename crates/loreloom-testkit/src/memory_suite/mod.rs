@@ -5,7 +5,7 @@
 pub mod cases;
 mod cases_jobs;
 pub mod fixture;
-pub mod mind;
+pub mod harness;
 pub mod truth;
 
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use loreloom_ports::{JobQueue, MemoryLog, StoreError, StoryStore};
 
-/// A store of stories, of what is remembered of them, and of jobs.
+/// A store of chats, memories and jobs.
 pub trait Keeper: StoryStore + MemoryLog + JobQueue {}
 
 impl<S: StoryStore + MemoryLog + JobQueue> Keeper for S {}
 
-/// Opens handles on one set of data: what one handle writes, the next one reads.
+/// Opens handles on the same data: one handle reads what another one wrote.
 #[async_trait]
 pub trait KeeperOpener: Send + Sync {
     /// Another handle, as another process would open it.
@@ -26,7 +26,7 @@ pub trait KeeperOpener: Send + Sync {
 }
 
 /// Makes a test of every case. `$opener` is an expression that gives
-/// `Result<Option<impl KeeperOpener>, Failure>`; without one the test says that it was
+/// `Result<Option<impl KeeperOpener>, Failure>`; without one the test prints that it is
 /// skipped.
 #[macro_export]
 macro_rules! memory_suite {

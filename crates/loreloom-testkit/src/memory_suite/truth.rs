@@ -1,7 +1,7 @@
 //! Branch truth: what is remembered on a path depends on that path alone.
 //!
-//! Stories are told with random deeds, jobs run whenever they like, and after each deed
-//! what is visible must be what the path itself bears out.
+//! Chats change by random actions, and jobs run at random times. After each action a visible
+//! memory must come from a message on the path.
 
 use loreloom_core::{
     chat::{Path, Role},
@@ -10,16 +10,16 @@ use loreloom_core::{
 
 use super::{
     KeeperOpener, fixture,
-    mind::{Mind, options},
+    harness::{MemoryHarness, options},
 };
 use crate::store_suite::{
     Checked,
-    machine::{Deed, Step, Telling},
+    machine::{ChatAction, FrontEndChat, Step},
 };
 
-/// The secrets whose messages are told on a path; a reply that may still be swiped has told
-/// none, but what was drawn from it before may show once it stands again.
-fn told(path: &Path) -> Vec<u32> {
+/// The secrets in the messages of a path. The last reply counts: it is not read while it may still
+/// be swiped, but memories from an earlier reading show again when the reply comes back.
+fn secrets_in(path: &Path) -> Vec<u32> {
     let words = path.items().iter().flat_map(|item| item.message.text.split_whitespace());
     let mut found: Vec<u32> = words
         .filter_map(|word| word.trim_matches(['.', ',']).strip_prefix("secret")?.parse().ok())
@@ -35,9 +35,9 @@ fn numbers(text: &str) -> Vec<u32> {
     words.filter_map(|word| word.strip_prefix("secret")?.parse().ok()).collect()
 }
 
-/// The telling with a secret in every message: its number follows from the text.
-fn with_secrets(telling: &Telling, chat: &ChatId) -> Path {
-    let messages = telling.messages.iter().cloned().map(|mut message| {
+/// The chat with a secret in every message; the text decides its number.
+fn with_secrets(front_end: &FrontEndChat, chat: &ChatId) -> Path {
+    let messages = front_end.messages.iter().cloned().map(|mut message| {
         let sum = message.text.bytes().map(u32::from).sum::<u32>();
         let role = u32::from(message.role == Role::Assistant);
         message.text = format!("{} It is secret{}.", message.text, sum * 2 + role).into();
@@ -46,66 +46,68 @@ fn with_secrets(telling: &Telling, chat: &ChatId) -> Path {
     Path::of(chat.clone(), messages)
 }
 
-/// Carries out deeds; after each, jobs run or not, and what shows is checked.
-pub async fn run(opener: &dyn KeeperOpener, deeds: &[(Deed, bool)]) -> Checked {
+/// Does the actions. After each, jobs run or do not, and what is visible is checked.
+pub async fn run(opener: &dyn KeeperOpener, actions: &[(ChatAction, bool)]) -> Checked {
     let tenant = fixture::tenant();
     let mut options = options(&tenant, 1);
     options.settings.state_ledger_enabled = true;
-    let mind = Mind::of(opener.keeper().await?, tenant, options);
+    let harness = MemoryHarness::of(opener.keeper().await?, tenant, options);
     let chat = ChatId::from("story");
-    let mut telling = Telling::default();
+    let mut front_end = FrontEndChat::default();
     let mut paths: Vec<Path> = Vec::new();
-    for (deed, works) in deeds {
-        if let Step::Turn(_, Some(text)) = telling.act(deed) {
-            telling.messages.push(Telling::reply(text));
+    for (action, works) in actions {
+        if let Step::Turn(_, Some(text)) = front_end.act(action) {
+            front_end.messages.push(FrontEndChat::reply(text));
         }
-        telling.past.push(telling.messages.clone());
-        let path = with_secrets(&telling, &chat);
-        mind.tell(&path).await?;
-        mind.queue(&path, "Torvald").await?;
+        front_end.past.push(front_end.messages.clone());
+        let path = with_secrets(&front_end, &chat);
+        harness.commit(&path).await?;
+        harness.queue(&path, "Torvald").await?;
         if *works {
-            mind.run_all().await?;
+            harness.run_all().await?;
         }
-        check(&mind, &path).await?;
+        check(&harness, &path).await?;
         paths.push(path);
     }
-    mind.run_all().await?;
+    harness.run_all().await?;
     for path in &paths {
-        check(&mind, path).await?;
+        check(&harness, path).await?;
     }
-    alone(opener, &mind, paths.last()).await
+    alone(opener, &harness, paths.last()).await
 }
 
-/// Nothing shows that the path does not tell.
-async fn check(mind: &Mind, path: &Path) -> Checked {
-    let told = told(path);
-    let (character, session) = mind.secrets(path, "Torvald").await?;
+/// Nothing is visible that is not on the path.
+async fn check(harness: &MemoryHarness, path: &Path) -> Checked {
+    let secrets = secrets_in(path);
+    let (character, session) = harness.secrets(path, "Torvald").await?;
     for number in character.iter().chain(&session) {
-        assert!(told.contains(number), "secret{number} shows, told are {told:?}");
+        assert!(secrets.contains(number), "secret{number} is visible, the path has {secrets:?}");
     }
-    // Nor does anything that goes into a prompt: threads, state cards, recalled passages.
+    // Nor is anything in the prompt: threads, state cards, recalled passages.
     let seen_from = path.items().len();
-    let turn = mind.turn(path.items(), path.chat(), "Torvald", seen_from).await?;
+    let turn = harness.turn(path.items(), path.chat(), "Torvald", seen_from).await?;
     for text in turn.slots.iter().map(|slot| slot.text.as_str()) {
         for number in numbers(text) {
-            assert!(told.contains(&number), "secret{number} is put in, told are {told:?}: {text}");
+            assert!(
+                secrets.contains(&number),
+                "secret{number} is in the prompt, the path has {secrets:?}: {text}"
+            );
         }
     }
     Ok(())
 }
 
-/// Another tenant that tells only the last path, reply by reply, must at least not
-/// contradict: whatever both draw from the same settled messages is the same.
-async fn alone(opener: &dyn KeeperOpener, mind: &Mind, path: Option<&Path>) -> Checked {
+/// Another store that only ever had the last path has no memory that is not on it, either.
+async fn alone(opener: &dyn KeeperOpener, harness: &MemoryHarness, path: Option<&Path>) -> Checked {
     let Some(path) = path else { return Ok(()) };
-    let other = Mind::new(opener.keeper().await?);
-    other.tell(path).await?;
+    let other = MemoryHarness::new(opener.keeper().await?);
+    other.commit(path).await?;
     other.queue(path, "Torvald").await?;
     other.run_all().await?;
-    let told = told(path);
-    for mind in [mind, &other] {
-        let (character, _) = mind.secrets(path, "Torvald").await?;
-        assert!(character.iter().all(|number| told.contains(number)));
+    let secrets = secrets_in(path);
+    for harness in [harness, &other] {
+        let (character, _) = harness.secrets(path, "Torvald").await?;
+        assert!(character.iter().all(|number| secrets.contains(number)));
     }
     Ok(())
 }

@@ -135,7 +135,7 @@ impl ModelServer {
 impl Drop for ModelServer {
     fn drop(&mut self) {
         if let Some(stop) = self.stop.take() {
-            // The thread may have ended by itself; then there is nobody to tell.
+            // The thread may have ended by itself.
             let _nobody = stop.send(());
         }
         if let Some(thread) = self.thread.take() {

@@ -32,7 +32,7 @@ impl Received {
         self.json["model"].as_str().unwrap_or("scripted")
     }
 
-    /// Whether the client wants a stream. Ollama streams unless told not to.
+    /// Whether the client wants a stream. Ollama streams by default.
     pub fn wants_stream(&self) -> bool {
         let default = matches!(self.path.as_str(), "/api/chat" | "/api/generate");
         self.json["stream"].as_bool().unwrap_or(default)

@@ -1,4 +1,4 @@
-//! What the server is told to answer.
+//! The scripted answers of the server.
 
 use std::{collections::HashMap, collections::VecDeque, sync::Arc, time::Duration};
 

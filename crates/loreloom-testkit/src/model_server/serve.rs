@@ -1,4 +1,4 @@
-//! The HTTP side: note the request, take the next reply, write it as told.
+//! The HTTP side: records the request, takes the next reply and writes it as the script says.
 
 use std::{
     io,

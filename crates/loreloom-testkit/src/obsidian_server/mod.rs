@@ -127,7 +127,7 @@ impl ObsidianServer {
 impl Drop for ObsidianServer {
     fn drop(&mut self) {
         if let Some(stop) = self.stop.take() {
-            // The thread may have ended by itself; then there is nobody to tell.
+            // The thread may have ended by itself.
             let _nobody = stop.send(());
         }
         if let Some(thread) = self.thread.take() {

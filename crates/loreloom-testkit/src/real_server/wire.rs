@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// An answer, as it came over the wire.
+/// An answer, byte for byte.
 pub(crate) struct WireAnswer {
     pub(crate) status: u16,
     pub(crate) text: String,

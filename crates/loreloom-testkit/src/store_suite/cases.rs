@@ -20,9 +20,10 @@ use super::{
 };
 pub use super::{
     cases_documents::{
-        a_change_is_undone_and_the_undoing_too, a_desk_keeps_values_and_every_change_of_them,
-        books_are_kept_by_what_they_say, desks_of_tenants_are_apart,
-        one_of_two_who_saw_a_revision_wins, what_was_changed_again_is_not_undone,
+        a_change_is_undone_and_the_undoing_too, books_are_kept_by_what_they_say,
+        documents_keep_values_and_every_change_of_them, documents_of_tenants_are_apart,
+        files_are_kept_by_their_bytes, one_of_two_who_saw_a_revision_wins,
+        what_was_changed_again_is_not_undone,
     },
     cases_replay::{
         a_path_without_turns_is_stored_and_becomes_the_tip, a_turn_keeps_its_input,
@@ -44,8 +45,8 @@ pub use super::{
         a_reopened_store_has_everything, a_reply_extends_the_story,
         a_stale_version_is_refused_and_nothing_stored, a_turn_with_its_reply_is_both_of_them,
         concurrent_writers_lose_nothing, one_of_two_writers_of_a_version_wins,
-        tenants_do_not_see_each_other, the_tip_moves_to_any_stored_node,
-        writes_of_others_are_seen_at_the_next_look,
+        responses_are_found_by_their_ids, tenants_do_not_see_each_other,
+        the_tip_moves_to_any_stored_node, writes_of_others_are_seen_at_the_next_look,
     },
 };
 

@@ -29,9 +29,9 @@ fn changed(key: &str, before: Option<Value>, after: Option<Value>) -> Changed {
 }
 
 /// Values are found by key, and the log has every change.
-pub async fn a_desk_keeps_values_and_every_change_of_them(opener: &dyn Opener) -> Checked {
+pub async fn documents_keep_values_and_every_change_of_them(opener: &dyn Opener) -> Checked {
     let (documents, tenant) =
-        (opener.open().await?, tenant("a_desk_keeps_values_and_every_change_of_them"));
+        (opener.open().await?, tenant("documents_keep_values_and_every_change_of_them"));
     assert_eq!(documents.revision(&tenant).await?, 0);
     assert_eq!(documents.items(&tenant, "").await?, []);
     let both = [put("book/b", json!({"x": [1.50, "\u{0}é"]})), put("book/a", json!(null))];
@@ -143,9 +143,30 @@ pub async fn books_are_kept_by_what_they_say(opener: &dyn Opener) -> Checked {
     Ok(())
 }
 
+/// A file is found by the hash of its bytes, also if it is empty or looks like something else.
+pub async fn files_are_kept_by_their_bytes(opener: &dyn Opener) -> Checked {
+    let (documents, tenant) = (opener.open().await?, tenant("files_are_kept_by_their_bytes"));
+    let picture: Vec<u8> = (0..70_000_u32).map(|at| (at.wrapping_mul(at) % 251) as u8).collect();
+    let files: [&[u8]; 4] = [&picture, b"", b"\0\xff\0", b"{\"head\":{},\"runs\":[]}"];
+    let mut versions = Vec::new();
+    for file in files {
+        let version = documents.keep_file(&tenant, file).await?;
+        assert_eq!(documents.keep_file(&tenant, file).await?, version);
+        versions.push(version);
+    }
+    drop(documents);
+    let documents = opener.open().await?;
+    for (file, version) in files.iter().zip(&versions) {
+        assert_eq!(documents.file(&tenant, *version).await?.as_deref(), Some(*file));
+    }
+    assert_eq!(documents.file(&tenant, loreloom_core::ids::FileVersion::default()).await?, None);
+    assert_eq!(documents.file(&TenantId::from("somebody else"), versions[0]).await?, None);
+    Ok(())
+}
+
 /// A tenant does not see documents of another.
-pub async fn desks_of_tenants_are_apart(opener: &dyn Opener) -> Checked {
-    let (documents, mine) = (opener.open().await?, tenant("desks_of_tenants_are_apart"));
+pub async fn documents_of_tenants_are_apart(opener: &dyn Opener) -> Checked {
+    let (documents, mine) = (opener.open().await?, tenant("documents_of_tenants_are_apart"));
     let other = TenantId::from("somebody else");
     documents.change(&mine, &[put("a", json!(1))], None, Timestamp(1)).await?;
     let kept = documents.keep_book(&mine, &Book::new("b", "B")).await?;

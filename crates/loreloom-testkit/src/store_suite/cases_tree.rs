@@ -201,8 +201,8 @@ pub async fn a_branch_does_not_touch_the_story_it_left(opener: &dyn Opener) -> C
     let returned = then(&then(&trunk, Role::Assistant, "six"), Role::User, "seven");
     scene.commit(&returned, StateDelta::default()).await?;
     assert_eq!(scene.record().await?.tip, returned.prefix());
-    let told = scene.texts(returned.prefix()).await?;
-    assert_eq!(told, ["one", "two", "three", "four", "five", "six", "seven"]);
+    let texts = scene.texts(returned.prefix()).await?;
+    assert_eq!(texts, ["one", "two", "three", "four", "five", "six", "seven"]);
     assert_eq!(scene.texts(branch.prefix()).await?, ["one", "two", "drei", "vier", "fünf"]);
     Ok(())
 }

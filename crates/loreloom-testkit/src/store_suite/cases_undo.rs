@@ -40,31 +40,31 @@ pub async fn every_kind_of_write_is_taken_back_and_done_again(opener: &dyn Opene
     let (store, tenant, chat) = (&scene.store, &scene.tenant, &scene.chat);
     let asked = dialogue(chat, &["hello"]);
     let answered = then(&asked, Role::Assistant, "yes");
-    let told = then(&answered, Role::User, "and?");
+    let longer = then(&answered, Role::User, "and?");
     let turn = fixture::turn(&asked, fixture::sticky("a", 9), 2);
     let turn = store.commit_turn(tenant, &asked, &turn, None).await?;
     let reply = fixture::reply(turn.id, &answered, 3).ok_or("a reply")?;
     let replied = store.commit_reply(tenant, chat, &reply).await?;
-    let path = store.commit_path(tenant, &told, None, Timestamp(4)).await?.last_write();
+    let path = store.commit_path(tenant, &longer, None, Timestamp(4)).await?.last_write();
     let moved =
         store.move_tip(tenant, chat, asked.prefix(), None, Timestamp(5)).await?.last_write();
     assert_eq!([turn.write.0, replied.0, path.0, moved.0], [1, 2, 3, 4]);
     // Back, one by one: writes 5, 6, 7 and 8.
     for (write, tip) in
-        [(4, told.prefix()), (3, answered.prefix()), (2, asked.prefix()), (1, root())]
+        [(4, longer.prefix()), (3, answered.prefix()), (2, asked.prefix()), (1, root())]
     {
         assert_eq!(scene.undo(write).await?, tip, "write {write}");
     }
     assert_eq!(scene.replies().await?, [(true, None)]);
-    assert_eq!(scene.sticky(&told).await?, []);
+    assert_eq!(scene.sticky(&longer).await?, []);
     assert_eq!(store.tree(tenant, chat).await?.len(), 3);
     assert!(store.turn(tenant, chat, turn.id).await?.is_some());
     // And redone, the last undone one first.
-    for (write, tip) in [(8, asked.prefix()), (7, answered.prefix()), (6, told.prefix())] {
+    for (write, tip) in [(8, asked.prefix()), (7, answered.prefix()), (6, longer.prefix())] {
         assert_eq!(scene.undo(write).await?, tip, "write {write}");
     }
     assert_eq!(scene.replies().await?, [(false, Some(answered.prefix()))]);
-    assert_eq!(scene.sticky(&told).await?, [("a".to_owned(), 9)]);
+    assert_eq!(scene.sticky(&longer).await?, [("a".to_owned(), 9)]);
     let again = opener.open().await?;
     let log = again.writes(tenant, chat).await?;
     let undoes: Vec<_> = log.iter().map(|write| write.undoes.map(|other| other.0)).collect();
@@ -128,13 +128,13 @@ pub async fn a_trimmed_turn_keeps_what_it_needs(opener: &dyn Opener) -> Checked 
     let nothing =
         store.retain(tenant, &Retention { dry_run: true, ..Retention::default() }).await?;
     assert_eq!(nothing.turns, 0);
-    let told = store.retain(tenant, &dry).await?;
-    assert_eq!(told.turns, 2);
+    let planned = store.retain(tenant, &dry).await?;
+    assert_eq!(planned.turns, 2);
     for (id, turn) in &turns {
         assert_eq!(&scene.stored(*id).await?, turn);
     }
     let done = store.retain(tenant, &Retention { dry_run: false, ..dry }).await?;
-    assert_eq!(done, told);
+    assert_eq!(done, planned);
     let trimmed: Vec<bool> =
         store.turns(tenant, chat).await?.iter().map(|turn| turn.trimmed).collect();
     assert_eq!(trimmed, [true, true, false, false]);

@@ -10,7 +10,7 @@ use loreloom_core::{
     state::StateDelta,
     units::Timestamp,
 };
-use loreloom_ports::{ChangeMark, ChatRecord, StoreError, StoryStore};
+use loreloom_ports::{ChangeMark, ChatRecord, EndedResponse, StoreError, StoryStore};
 use tokio::task::JoinSet;
 
 use super::{
@@ -57,8 +57,8 @@ pub async fn a_turn_with_its_reply_is_both_of_them(opener: &dyn Opener) -> Check
     for text in ["hello", "and then?"] {
         let tip = apart.record().await?.tip;
         let nodes = apart.store.path(&apart.tenant, &apart.chat, tip).await?;
-        let told = nodes.into_iter().map(|node| node.message);
-        let asked = then(&Path::of(apart.chat.clone(), told), Role::User, text);
+        let messages = nodes.into_iter().map(|node| node.message);
+        let asked = then(&Path::of(apart.chat.clone(), messages), Role::User, text);
         let answered = then(&asked, Role::Assistant, "well met");
         let turn = fixture::turn(&asked, sticky(text, 9), 2);
         let id = apart.commit_turn(&asked, &turn).await?;
@@ -271,6 +271,31 @@ pub async fn tenants_do_not_see_each_other(opener: &dyn Opener) -> Checked {
     Ok(())
 }
 
+/// Where a response ended is found by its id, through every handle, by its tenant only.
+pub async fn responses_are_found_by_their_ids(opener: &dyn Opener) -> Checked {
+    let Scene { store, tenant, chat } = Scene::new(opener, "responses").await?;
+    let (path, other) = (dialogue(&chat, &["hello"]), opener.open().await?);
+    let record = fixture::turn(&path, StateDelta::default(), 5);
+    let version = store.commit_turn(&tenant, &path, &record, None).await?.write;
+    let [first, second] =
+        [path.prefix(), PrefixHash::default()].map(|at| EndedResponse { chat: chat.clone(), at });
+    let id = "resp_\u{0}1 'ä'";
+    assert_eq!(store.response(&tenant, id).await?, None);
+    for ended in [&first, &second] {
+        store.keep_response(&tenant, id, ended).await?;
+        assert_eq!(other.response(&tenant, id).await?.as_ref(), Some(ended));
+    }
+    assert_eq!(other.response(&tenant, "resp_2").await?, None);
+    let stranger = fixture::tenant("responses_stranger");
+    assert_eq!(store.response(&stranger, id).await?, None);
+    let refused = store.keep_response(&stranger, id, &first).await;
+    assert!(matches!(refused, Err(StoreError::NoChat { .. })), "{refused:?}");
+    // It is no write to the chat.
+    let record = store.chat(&tenant, &chat).await?.ok_or("a chat")?;
+    assert_eq!(record.version, version.0);
+    Ok(())
+}
+
 /// A write is in the answer to the first question after it, however transactions overlap.
 pub async fn writes_of_others_are_seen_at_the_next_look(opener: &dyn Opener) -> Checked {
     const TURNS: u64 = 20;
@@ -338,8 +363,8 @@ pub async fn concurrent_writers_lose_nothing(opener: &dyn Opener) -> Checked {
         let own = ChatId(format!("own {writer}"));
         assert_eq!(store.turns(tenant, &own).await?.len() as u64, TURNS);
         let tip = store.chat(tenant, &own).await?.ok_or("a chat")?.tip;
-        let told = store.path(tenant, &own, tip).await?;
-        assert_eq!(told.len() as u64, TURNS * 2);
+        let nodes = store.path(tenant, &own, tip).await?;
+        assert_eq!(nodes.len() as u64, TURNS * 2);
     }
     assert_eq!(store.tree(tenant, chat).await?.len() as u64, 4 * TURNS * 2);
     Ok(())

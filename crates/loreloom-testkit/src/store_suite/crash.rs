@@ -97,7 +97,11 @@ pub(super) fn turn_on(path: &Path) -> TurnRecord {
 }
 
 /// The child: continues the chat until it is killed.
-pub async fn tell(store: &dyn StoryStore, chat: &ChatId, mut out: impl Write) -> Checked {
+pub async fn write_until_killed(
+    store: &dyn StoryStore,
+    chat: &ChatId,
+    mut out: impl Write,
+) -> Checked {
     let tenant = TenantId::local();
     let record = store.open_chat(&tenant, chat, "Crash", Timestamp(0)).await?;
     let nodes = store.path(&tenant, chat, record.tip).await?;
@@ -232,8 +236,8 @@ pub(super) async fn missing(
         let there = match *line {
             Acknowledged::Turn(id, at) => {
                 let end = nodes.iter().position(|node| node.prefix == at).map_or(0, |at| at + 1);
-                let told = nodes[..end].iter().map(|node| node.message.clone());
-                let expected = turn_on(&Path::of(chat.clone(), told));
+                let messages = nodes[..end].iter().map(|node| node.message.clone());
+                let expected = turn_on(&Path::of(chat.clone(), messages));
                 known(id).is_some_and(|turn| turn.at == at)
                     && store.turn(&tenant, chat, id).await?.as_ref() == Some(&expected)
             }

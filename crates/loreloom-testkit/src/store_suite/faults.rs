@@ -54,14 +54,14 @@ pub async fn run(trouble: Trouble, turns: u64) -> Result<FaultTally, Failure> {
         let directory = tempfile::tempdir()?;
         let file = directory.path().join("stories.sqlite");
         let faults = Faults::begin(directory.path(), at, trouble)?;
-        let mut telling = Telling { lines: Vec::new(), refused: 0 };
-        telling.tell(&file, turns).await;
+        let mut writer = FaultyWriter { lines: Vec::new(), refused: 0 };
+        writer.write_story(&file, turns).await;
         let met = faults.writes() >= at;
         drop(faults);
         tally.stories += 1;
-        tally.refused += telling.refused;
-        tally.acknowledged += telling.lines.len() as u64;
-        tally.lost += crash::missing(&SqliteAt(file.clone()), &chat(), &telling.lines).await?;
+        tally.refused += writer.refused;
+        tally.acknowledged += writer.lines.len() as u64;
+        tally.lost += crash::missing(&SqliteAt(file.clone()), &chat(), &writer.lines).await?;
         tally.findings += findings(&file).await?;
         if !met {
             return Ok(tally);
@@ -90,14 +90,15 @@ async fn findings(file: &FilePath) -> Result<u64, Failure> {
     Ok(findings.len() as u64)
 }
 
-struct Telling {
+/// Writes a story and counts what fails.
+struct FaultyWriter {
     lines: Vec<Acknowledged>,
     refused: u64,
 }
 
-impl Telling {
+impl FaultyWriter {
     /// Writes a story and closes the store after each turn, so that closing can fail as well.
-    async fn tell(&mut self, file: &FilePath, turns: u64) {
+    async fn write_story(&mut self, file: &FilePath, turns: u64) {
         for _ in 0..turns {
             // As a person would, try again.
             for _ in 0..2 {

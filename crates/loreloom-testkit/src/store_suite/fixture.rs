@@ -177,10 +177,12 @@ fn report(path: &Path, verdicts: Vec<Verdict>) -> Report {
         verdicts,
         untouched: 970,
         spans: Vec::new(),
+        vault_mode: None,
         selection: None,
         warnings: Vec::new(),
         cache: None,
         room: None,
+        recalled: Vec::new(),
     }
 }
 
@@ -201,7 +203,7 @@ fn verdict(turn: u64, entry: u32) -> Verdict {
         3 => Outcome::Stopped(Stop::out_of_reach(word(number), 9, 4)),
         _ => Outcome::Stopped(Stop::Cooldown { until: MessageCount(entry + 40) }),
     };
-    let stands = (entry % 5 == 4).then(|| {
+    let kept_place = (entry % 5 == 4).then(|| {
         Box::new(KeptPlace {
             place: Place::AtDepth(Depth(entry + 3)),
             zone: Zone::Ledger,
@@ -214,7 +216,7 @@ fn verdict(turn: u64, entry: u32) -> Verdict {
         entry: EntryId(format!("harbour/{}", number % 1000)),
         title: format!("{} of the {}", word(number), word(number + 1)),
         outcome,
-        stands,
+        kept_place,
         speaker_unknown: number.is_multiple_of(7),
     }
 }

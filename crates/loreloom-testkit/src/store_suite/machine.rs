@@ -1,4 +1,4 @@
-//! Random stories: what people do to a chat, in any order, on all stores.
+//! Random chats: whatever a person does, in any order, all stores agree with the model.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use proptest::{prelude::Strategy, prop_oneof, sample::Index};
 
 use super::{Checked, Opener, fixture, model::Model};
 
-/// Something a person does.
+/// Something a person does in a chat.
 #[derive(Clone, Debug)]
-pub enum Deed {
+pub enum ChatAction {
     /// Says something and gets a reply.
     Send(u8),
     /// Says something; the reply never comes.
@@ -32,7 +32,7 @@ pub enum Deed {
     Continue(u8),
     /// Goes back to a message and says something else.
     Branch(Index, u8),
-    /// Goes back to the messages after an earlier deed.
+    /// Goes back to the chat as it was after an earlier action.
     Return(Index),
     /// Takes another name.
     Rename(u8),
@@ -46,38 +46,38 @@ pub enum Deed {
     Reopen,
 }
 
-/// Any deed. Common ones are more likely.
-pub fn deed() -> impl Strategy<Value = Deed> {
+/// Any action. Common ones are more likely.
+pub fn any_action() -> impl Strategy<Value = ChatAction> {
     let index = || proptest::arbitrary::any::<Index>();
     prop_oneof![
-        6 => (0..6_u8).prop_map(Deed::Send),
-        1 => (0..6_u8).prop_map(Deed::Unanswered),
-        3 => (0..6_u8).prop_map(Deed::Swipe),
-        2 => (index(), 0..6_u8).prop_map(|(at, text)| Deed::Edit(at, text)),
-        1 => index().prop_map(Deed::Delete),
-        1 => index().prop_map(Deed::Hide),
-        1 => (0..6_u8).prop_map(Deed::Continue),
-        2 => (index(), 0..6_u8).prop_map(|(at, text)| Deed::Branch(at, text)),
-        2 => index().prop_map(Deed::Return),
-        1 => (0..3_u8).prop_map(Deed::Rename),
-        1 => proptest::strategy::Just(Deed::Quiet),
-        2 => proptest::strategy::Just(Deed::Undo),
-        1 => proptest::strategy::Just(Deed::Redo),
-        1 => proptest::strategy::Just(Deed::Reopen),
+        6 => (0..6_u8).prop_map(ChatAction::Send),
+        1 => (0..6_u8).prop_map(ChatAction::Unanswered),
+        3 => (0..6_u8).prop_map(ChatAction::Swipe),
+        2 => (index(), 0..6_u8).prop_map(|(at, text)| ChatAction::Edit(at, text)),
+        1 => index().prop_map(ChatAction::Delete),
+        1 => index().prop_map(ChatAction::Hide),
+        1 => (0..6_u8).prop_map(ChatAction::Continue),
+        2 => (index(), 0..6_u8).prop_map(|(at, text)| ChatAction::Branch(at, text)),
+        2 => index().prop_map(ChatAction::Return),
+        1 => (0..3_u8).prop_map(ChatAction::Rename),
+        1 => proptest::strategy::Just(ChatAction::Quiet),
+        2 => proptest::strategy::Just(ChatAction::Undo),
+        1 => proptest::strategy::Just(ChatAction::Redo),
+        1 => proptest::strategy::Just(ChatAction::Reopen),
     ]
 }
 
-/// The messages that the front end would send now, and those it sent before.
+/// The chat in a front end: the messages it would send now, and those it sent before.
 #[derive(Clone, Debug, Default)]
-pub struct Telling {
+pub struct FrontEndChat {
     /// The messages.
     pub messages: Vec<Message>,
-    /// The messages after each deed.
+    /// The messages after each action.
     pub past: Vec<Vec<Message>>,
     persona: u8,
 }
 
-/// What a deed asks of the story.
+/// What an action asks of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A turn on the current messages, and perhaps a reply.
@@ -92,7 +92,7 @@ pub enum Step {
     Reopen,
 }
 
-impl Telling {
+impl FrontEndChat {
     /// The path of the messages.
     pub fn path(&self, chat: &ChatId) -> Path {
         Path::of(chat.clone(), self.messages.iter().cloned())
@@ -124,60 +124,60 @@ impl Telling {
         }
     }
 
-    /// Changes the messages as `deed` does.
-    pub fn act(&mut self, deed: &Deed) -> Step {
+    /// Changes the messages as `action` does.
+    pub fn act(&mut self, action: &ChatAction) -> Step {
         use GenerationType::{Continue, Normal, Quiet, Regenerate, Swipe};
-        match deed {
-            Deed::Send(text) | Deed::Unanswered(text) => {
+        match action {
+            ChatAction::Send(text) | ChatAction::Unanswered(text) => {
                 self.messages.push(self.user(*text));
-                let answered = matches!(deed, Deed::Send(_));
+                let answered = matches!(action, ChatAction::Send(_));
                 Step::Turn(Normal, answered.then_some(*text))
             }
-            Deed::Swipe(text) => {
+            ChatAction::Swipe(text) => {
                 while self.messages.pop_if(|last| last.role == Role::Assistant).is_some() {}
                 Step::Turn(Swipe, Some(*text))
             }
-            Deed::Edit(at, text) => {
+            ChatAction::Edit(at, text) => {
                 if !self.messages.is_empty() {
                     let at = at.index(self.messages.len());
                     self.messages[at].text = format!("Edited to {text}, also at length.").into();
                 }
                 Step::Turn(Normal, Some(*text))
             }
-            Deed::Delete(at) => {
+            ChatAction::Delete(at) => {
                 if !self.messages.is_empty() {
                     self.messages.remove(at.index(self.messages.len()));
                 }
                 Step::Turn(Normal, None)
             }
-            Deed::Hide(at) => {
+            ChatAction::Hide(at) => {
                 if !self.messages.is_empty() {
                     let at = at.index(self.messages.len());
                     self.messages[at].hidden = !self.messages[at].hidden;
                 }
                 Step::Turn(Normal, None)
             }
-            Deed::Continue(text) => Step::Turn(Continue, Some(*text)),
-            Deed::Branch(at, text) => {
+            ChatAction::Continue(text) => Step::Turn(Continue, Some(*text)),
+            ChatAction::Branch(at, text) => {
                 self.messages.truncate(at.index(self.messages.len() + 1));
                 self.messages.push(self.user(*text));
                 Step::Turn(Normal, Some(text + 1))
             }
-            Deed::Return(at) => {
+            ChatAction::Return(at) => {
                 if !self.past.is_empty() {
                     self.messages.clone_from(&self.past[at.index(self.past.len())]);
                 }
                 Step::Turn(Regenerate, None)
             }
-            Deed::Rename(persona) => {
+            ChatAction::Rename(persona) => {
                 self.persona = *persona;
                 self.rename();
                 Step::Nothing
             }
-            Deed::Quiet => Step::Turn(Quiet, None),
-            Deed::Undo => Step::Undo,
-            Deed::Redo => Step::Redo,
-            Deed::Reopen => Step::Reopen,
+            ChatAction::Quiet => Step::Turn(Quiet, None),
+            ChatAction::Undo => Step::Undo,
+            ChatAction::Redo => Step::Redo,
+            ChatAction::Reopen => Step::Reopen,
         }
     }
 }
@@ -187,12 +187,12 @@ struct Machine<'stores> {
     stores: Vec<Arc<dyn Store>>,
     tenant: TenantId,
     model: Model,
-    telling: Telling,
+    front_end: FrontEndChat,
     clock: i64,
 }
 
-/// Runs `deeds` on all stores, and compares the stores with the model after each.
-pub async fn run(openers: &[&dyn Opener], tenant: TenantId, deeds: &[Deed]) -> Checked {
+/// Runs `actions` on all stores, and compares the stores with the model after each.
+pub async fn run(openers: &[&dyn Opener], tenant: TenantId, actions: &[ChatAction]) -> Checked {
     let chat = ChatId::from("story");
     let mut stores = Vec::new();
     for opener in openers {
@@ -205,12 +205,12 @@ pub async fn run(openers: &[&dyn Opener], tenant: TenantId, deeds: &[Deed]) -> C
         stores,
         tenant,
         model: Model::new(chat, "Story", Timestamp(0)),
-        telling: Telling::default(),
+        front_end: FrontEndChat::default(),
         clock: 0,
     };
-    for deed in deeds {
-        machine.act(deed).await?;
-        machine.telling.past.push(machine.telling.messages.clone());
+    for action in actions {
+        machine.act(action).await?;
+        machine.front_end.past.push(machine.front_end.messages.clone());
         machine.compare(&machine.path()).await?;
     }
     machine.compare_all().await
@@ -218,14 +218,14 @@ pub async fn run(openers: &[&dyn Opener], tenant: TenantId, deeds: &[Deed]) -> C
 
 impl Machine<'_> {
     fn path(&self) -> Path {
-        self.telling.path(&self.model.chat.id)
+        self.front_end.path(&self.model.chat.id)
     }
 
-    async fn act(&mut self, deed: &Deed) -> Checked {
-        match self.telling.act(deed) {
+    async fn act(&mut self, action: &ChatAction) -> Checked {
+        match self.front_end.act(action) {
             Step::Turn(generation, reply) => self.turn(generation, reply).await?,
             Step::Nothing => (),
-            Step::Undo | Step::Redo => self.undo(deed).await?,
+            Step::Undo | Step::Redo => self.undo(action).await?,
             Step::Reopen => {
                 self.stores.clear();
                 for opener in self.openers {
@@ -236,10 +236,10 @@ impl Machine<'_> {
         Ok(())
     }
 
-    async fn undo(&mut self, deed: &Deed) -> Checked {
+    async fn undo(&mut self, action: &ChatAction) -> Checked {
         self.clock += 1;
         let now = Timestamp(self.clock);
-        let undo = matches!(deed, Deed::Undo);
+        let undo = matches!(action, ChatAction::Undo);
         let write = if undo { self.model.undo(now) } else { self.model.redo(now) };
         let Some(write) = write else { return Ok(()) };
         for store in &self.stores {
@@ -270,9 +270,9 @@ impl Machine<'_> {
     }
 
     async fn reply(&mut self, turn: TurnId, mut path: Path, text: u8) -> Checked {
-        let said = Telling::reply(text);
+        let said = FrontEndChat::reply(text);
         path.push(said.clone());
-        self.telling.messages.push(said);
+        self.front_end.messages.push(said);
         let reply = fixture::reply(turn, &path, self.clock).ok_or("a reply")?;
         self.model.commit_reply(&reply);
         for store in &self.stores {
@@ -325,7 +325,7 @@ impl Machine<'_> {
                 assert_eq!(store.turn(tenant, chat, TurnId(id)).await?.as_ref(), Some(turn));
             }
         }
-        for messages in &self.telling.past {
+        for messages in &self.front_end.past {
             let path = Path::of(chat.clone(), messages.iter().cloned());
             self.compare(&path).await?;
             // Other branches do not matter.

@@ -2,7 +2,8 @@
 //!
 //! [`cases`] has one function for each behaviour; [`store_suite!`](macro@crate::store_suite)
 //! makes a test of each for one store. [`machine`] runs random stories on stores and compares
-//! them with the naive [`model`]; [`live`] runs such stories through the engine. [`crash`] kills
+//! them with the naive [`model`]; [`engine_story`] decides the turns of
+//! such stories with the engine. [`crash`] kills
 //! a process that commits, and looks for what it acknowledged; [`faults`] lets the disk fail;
 //! [`damage`] damages what a killed process left.
 
@@ -14,9 +15,9 @@ mod cases_undo;
 mod cases_write;
 pub mod crash;
 pub mod damage;
+pub mod engine_story;
 pub mod faults;
 pub mod fixture;
-pub mod live;
 pub mod machine;
 pub mod model;
 
@@ -81,6 +82,7 @@ macro_rules! store_cases {
             a_quiet_turn_leaves_no_state
             a_state_follows_what_others_write
             writes_of_others_are_seen_at_the_next_look
+            responses_are_found_by_their_ids
             a_change_by_hand_leaves_the_tip_alone
             a_branch_does_not_touch_the_story_it_left
             two_greetings_are_two_roots
@@ -92,12 +94,13 @@ macro_rules! store_cases {
             a_path_without_turns_is_stored_and_becomes_the_tip
             a_turn_keeps_its_input
             libraries_are_kept_once_and_read_back_to_the_byte
-            a_desk_keeps_values_and_every_change_of_them
+            documents_keep_values_and_every_change_of_them
             a_change_is_undone_and_the_undoing_too
             what_was_changed_again_is_not_undone
             one_of_two_who_saw_a_revision_wins
             books_are_kept_by_what_they_say
-            desks_of_tenants_are_apart
+            files_are_kept_by_their_bytes
+            documents_of_tenants_are_apart
             every_kind_of_write_is_taken_back_and_done_again
             a_write_that_others_build_on_is_not_taken_back
             a_trimmed_turn_keeps_what_it_needs

@@ -1,7 +1,7 @@
 //! Our own cases for card books: rules and decorators, one small case each.
 
 mod story;
-mod told;
+mod trace;
 
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! Files of every lorebook format: what each must be read as, and that it comes back.
 //!
-//! What is expected stands in one table, `expected.json`, which the runner's order of
-//! names puts before the folders of files.
+//! The expectations are one table, `expected.json`. The runner goes by name, so it reads the table
+//! before the folders.
 
 use std::cell::RefCell;
 

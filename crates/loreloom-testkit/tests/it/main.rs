@@ -5,5 +5,7 @@ mod cards;
 mod crash;
 mod house;
 mod memory;
+mod recall;
 mod source_rules;
+mod walls;
 mod workspace;

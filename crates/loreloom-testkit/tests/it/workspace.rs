@@ -1,4 +1,4 @@
-//! Where the workspace lies and what it is made of, as cargo and the disk tell it.
+//! The workspace's folder, packages and files, from cargo and the disk.
 //!
 //! Files come from the disk and not from git, so that the rules also hold for a
 //! source archive and on a machine without git. The cost is that a forgotten

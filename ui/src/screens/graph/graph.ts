@@ -69,3 +69,13 @@ export function namedNodes(nodes: GraphNode[], spots: Spot[], chosen: string | n
   }
   return named;
 }
+
+/** How one step of a way goes: the edge from `from` to `to`, links and keys before the rest. */
+export function chainWords(edges: Edge[], from: string, to: string): string {
+  const between = edges
+    .filter(
+      (edge) => (edge.from === from && edge.to === to) || (edge.from === to && edge.to === from),
+    )
+    .sort((one, two) => LAYERS.indexOf(one.layer) - LAYERS.indexOf(two.layer));
+  return between[0] ? edgeWords(between[0], from) : '';
+}

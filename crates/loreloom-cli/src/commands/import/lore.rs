@@ -15,7 +15,7 @@ use loreloom_formats::{
     vault::{NoteFile, entry_of, file_name, notes_of},
 };
 
-use super::{super::conversion::in_words, ImportSummary};
+use super::{super::loss_report::in_words, ImportSummary};
 use crate::{files, limits::limits, lore, notes_folder::NotesFolder, vault::RestAccess};
 
 /// What a new book is before anything is added.
@@ -169,6 +169,7 @@ impl TargetBook {
             export(from, plain, &options).with_context(|| format!("as {}", plain.as_str()))?;
         let options = ImportOptions {
             file_name: Some(format!("book.{}", plain.file_extension())),
+            plain_text: plain == Format::Perchance,
             limits: limits(),
             ..ImportOptions::new("book")
         };

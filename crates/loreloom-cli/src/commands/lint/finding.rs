@@ -197,7 +197,7 @@ fn issue(kind: &IssueKind) -> String {
 }
 
 /// What is odd about how vaults are set up.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the others are told of the notes themselves")]
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others are findings about single notes")]
 fn setup(kind: &IssueKind) -> String {
     match kind {
         IssueKind::RecursionWithoutKeys => {

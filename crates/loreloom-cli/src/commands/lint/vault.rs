@@ -62,11 +62,11 @@ impl File {
             Err(skip) => {
                 let is_lost = matches!(skip, Skip::NoFrontmatter | Skip::NoLoreTag)
                     && rules.tags.is_named_in(&self.text);
-                let told = match fault.filter(|_| is_lost) {
+                let finding = match fault.filter(|_| is_lost) {
                     Some(fault) => Finding::of_fault(path, fault, true),
                     None => Finding::of_skip(path, skip),
                 };
-                return (None, vec![told]);
+                return (None, vec![finding]);
             }
         };
         let fixable =
@@ -127,8 +127,8 @@ impl VaultFiles {
             let shown = root.as_ref().map_or(shown, |root| root.display().to_string());
             let problem = |text| Finding::new(&shown, Severity::Error, "unreadable", text);
             if reading.notes.is_empty() && bad.is_empty() {
-                let told = "no notes were found in it".to_owned();
-                problems.push(Finding::new(&shown, Severity::Warning, "no_notes", told));
+                let text = "no notes were found in it".to_owned();
+                problems.push(Finding::new(&shown, Severity::Warning, "no_notes", text));
             }
             problems.extend(bad.into_iter().map(problem));
             let vault = match &root {

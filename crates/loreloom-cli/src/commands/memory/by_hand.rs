@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::ids::ChatId;
-use loreloom_memory::service::NewMemory;
+use loreloom_memory::service::{NewMemory, Since};
 use loreloom_ports::MemoryWriteId;
 use loreloom_ports::Owner;
 use loreloom_ports::RecordKey;
@@ -22,7 +22,7 @@ pub(super) struct Add {
     #[command(flatten)]
     owner: OwnerArguments,
 
-    /// fact, relationship, preference, event; scene, revelation, development, detail
+    /// fact, relationship, preference, event, private; scene, revelation, development, detail
     #[arg(long, default_value = "fact")]
     kind: String,
 
@@ -236,6 +236,68 @@ impl Restore {
         let owner = self.owner.get(context).await?;
         let write = context.service.edits.restore(&context.tenant, &owner, &self.id).await?;
         context.wrote(out, "restored", &write)
+    }
+}
+
+/// Make something never have been so, on every path. Its old passages are not recalled either.
+#[derive(Debug, Args)]
+pub(super) struct Retcon {
+    /// Its id, or the beginning of it
+    id: String,
+
+    /// How it always was
+    #[arg(long, value_name = "TEXT")]
+    text: Option<String>,
+
+    #[command(flatten)]
+    owner: OwnerArguments,
+}
+
+impl Retcon {
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let owner = self.owner.get(context).await?;
+        let (edits, text) = (&context.service.edits, self.text.as_deref());
+        let write = edits.retcon(&context.tenant, &owner, &self.id, text).await?;
+        context.wrote(out, "retconned", &write)
+    }
+}
+
+/// Let a character learn what some knowledge keeps from it, from the newest message of a chat on.
+#[derive(Debug, Args)]
+pub(super) struct Reveal {
+    /// The knowledge's id, or the beginning of it
+    id: String,
+
+    /// Who learns it
+    #[arg(long, value_name = "CHARACTER")]
+    to: String,
+
+    /// The chat in which it happens
+    #[arg(long = "in", value_name = "CHAT")]
+    chat: String,
+
+    /// The character whose memory holds the knowledge
+    #[arg(long, value_name = "CHARACTER")]
+    character: String,
+}
+
+impl Reveal {
+    pub(super) async fn run(
+        self,
+        context: &MemoryContext,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let chat = ChatId::from(self.chat);
+        let newest = context.path(&chat).await?.last().map(|item| item.id);
+        let message = newest.with_context(|| format!("chat `{chat}` has no messages"))?;
+        let owner = Owner::Character(self.character.into());
+        let (edits, from) = (&context.service.edits, Since { chat, message });
+        let write = edits.reveal(&context.tenant, &owner, &self.id, &self.to, &from).await?;
+        context.wrote(out, &format!("revealed to {}", self.to), &write)
     }
 }
 

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use clap::Args;
 use loreloom_core::ids::ChatId;
 use loreloom_memory::service::{ExchangeError, Imported, pinned_groups};
+use loreloom_ports::{Owner, RecordKind};
 use serde_json::Value;
 
 use super::MemoryContext;
@@ -58,7 +59,9 @@ impl Import {
         let bytes = files::read(&self.file)?;
         let value = first_value(&bytes).with_context(|| format!("`{}`", self.file.display()))?;
         let chat = self.chat.map(ChatId::from);
-        if let Some(chat) = &chat {
+        // In an empty folder the chat comes later.
+        let is_empty = context.store.chats(&context.tenant).await?.is_empty();
+        if let Some(chat) = chat.as_ref().filter(|_| !is_empty) {
             context.must_know(chat).await?;
         }
         if let (Some(group), Some(chat)) = (&self.group, &chat) {
@@ -72,10 +75,13 @@ impl Import {
                 anyhow::bail!("say which chat these data go to with `--chat CHAT`")
             }
             taken => match taken? {
-                Imported::Archive { new } => match new {
-                    1 => writeln!(out, "1 write is new")?,
-                    new => writeln!(out, "{new} writes are new")?,
-                },
+                Imported::Archive { new } => {
+                    match new {
+                        1 => writeln!(out, "1 write is new")?,
+                        new => writeln!(out, "{new} writes are new")?,
+                    }
+                    stored(context, out).await?;
+                }
                 Imported::Characters(characters) => {
                     for (name, new) in characters {
                         writeln!(out, "{name}: {}", outcome(new))?;
@@ -92,11 +98,24 @@ impl Import {
                 Imported::Chat(new) => {
                     let chat = chat.map(|chat| chat.0).unwrap_or_default();
                     writeln!(out, "{chat}: {}", outcome(new))?;
+                    context.say_if_waiting(&Owner::Chat(chat.into()), out).await?;
                 }
             },
         }
         Ok(())
     }
+}
+
+/// Says who remembers how much now.
+async fn stored(context: &MemoryContext, out: &mut dyn Write) -> anyhow::Result<()> {
+    for (owner, _) in context.store.owners(&context.tenant).await? {
+        let records = context.service.views.records(&context.tenant, &owner).await?;
+        let count = records.iter().filter(|(key, _)| key.kind != RecordKind::Marks).count();
+        let (kind, id) = (owner.kind(), owner.id());
+        writeln!(out, "{kind} {id}: {count} {}", if count == 1 { "record" } else { "records" })?;
+        context.say_if_waiting(&owner, out).await?;
+    }
+    Ok(())
 }
 
 fn outcome(new: bool) -> &'static str {

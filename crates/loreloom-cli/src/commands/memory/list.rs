@@ -52,7 +52,7 @@ impl List {
             let kind = kind.as_str().unwrap_or_default().to_owned();
             writeln!(out, "{mark} {kind:<15} {:<24} {}", excerpt(&key.id, 24), text(fields))?;
         }
-        Ok(())
+        context.say_if_waiting(&owner, out).await
     }
 }
 
@@ -72,17 +72,27 @@ async fn owners(context: &MemoryContext, out: &mut dyn Write) -> anyhow::Result<
     Ok(())
 }
 
-/// What is true on the current paths of all chats.
+/// What is true on the current paths of all chats. A chat that is not stored yet has no path, so
+/// all of its memories count.
 async fn records(context: &MemoryContext, owner: &Owner) -> anyhow::Result<Records> {
     let events = context.store.events(&context.tenant, owner, 0).await?;
-    let mut message_ids = std::collections::HashMap::<ChatId, Vec<_>>::new();
+    let mut message_ids = std::collections::HashMap::<ChatId, Option<Vec<_>>>::new();
     for chat in events.iter().filter_map(|event| event.chat.clone()) {
         if let std::collections::hash_map::Entry::Vacant(entry) = message_ids.entry(chat.clone()) {
-            let path = context.path(&chat).await.unwrap_or_default();
-            entry.insert(path.into_iter().map(|item| item.id).collect());
+            let ids = match context.store.chat(&context.tenant, &chat).await? {
+                Some(_) => {
+                    Some(context.path(&chat).await?.into_iter().map(|item| item.id).collect())
+                }
+                None => None,
+            };
+            entry.insert(ids);
         }
     }
-    Ok(fold(&events, |chat, id| message_ids.get(chat).is_some_and(|ids| ids.contains(id))))
+    let is_told = |chat: &ChatId, id: &_| {
+        let ids = message_ids.get(chat).and_then(Option::as_ref);
+        ids.is_none_or(|ids| ids.contains(id))
+    };
+    Ok(fold(&events, is_told))
 }
 
 fn is_active(fields: &Map<String, Value>) -> bool {

@@ -21,7 +21,10 @@ use loreloom_server::stored_settings;
 use loreloom_settings::{Changes, StartSettings};
 
 use super::{serve::runtime, serve_memory};
-use crate::{config::ConfigArguments, settings::SetArguments, store::StoreArguments};
+use crate::{
+    config::ConfigArguments, embedding_table::EmbeddingTable, settings::SetArguments,
+    store::StoreArguments,
+};
 
 /// Look at what is remembered, and change it.
 ///
@@ -67,6 +70,10 @@ enum MemoryCommand {
     Retire(by_hand::Retire),
     /// Use a retired or held memory again
     Restore(by_hand::Restore),
+    /// Make something never have been so
+    Retcon(by_hand::Retcon),
+    /// Let a character learn a secret
+    Reveal(by_hand::Reveal),
     /// Put one memory in the place of several
     Merge(by_hand::Merge),
     /// Take a write back, or take an undo back
@@ -97,10 +104,17 @@ impl Memory {
         let flags = self.set.over(Changes::default())?;
         let started = StartSettings::resolve(config.settings.clone(), flags)?;
         runtime()?.block_on(async {
-            let store = self.store.under(&config).open().await?;
+            let arguments = self.store.under(&config);
+            // What is imported may be the first thing in a folder.
+            let store = if matches!(self.deed, MemoryCommand::Import(_)) {
+                arguments.open_or_make().await?
+            } else {
+                arguments.open().await?
+            };
             let stored = stored_settings(store.as_ref(), &TenantId::local()).await?;
-            let options = started.with(&stored)?.memory.options();
-            let context = MemoryContext::new(store, self.json, options);
+            let settings = started.with(&stored)?;
+            let table = EmbeddingTable::open(&settings.features)?;
+            let context = MemoryContext::new(store, self.json, settings.memory.options(), table);
             match self.deed {
                 MemoryCommand::List(list) => list.run(&context, out).await,
                 MemoryCommand::Show(show) => show.run(&context, out).await,
@@ -112,6 +126,8 @@ impl Memory {
                 MemoryCommand::Pin(pin) => pin.run(&context, out).await,
                 MemoryCommand::Retire(retire) => retire.run(&context, out).await,
                 MemoryCommand::Restore(restore) => restore.run(&context, out).await,
+                MemoryCommand::Retcon(retcon) => retcon.run(&context, out).await,
+                MemoryCommand::Reveal(reveal) => reveal.run(&context, out).await,
                 MemoryCommand::Merge(merge) => merge.run(&context, out).await,
                 MemoryCommand::Undo(undo) => undo.run(&context, out).await,
                 MemoryCommand::Forget(forget) => forget.run(&context, out).await,
@@ -134,13 +150,19 @@ pub(super) struct MemoryContext {
     pub(super) service: MemoryServices,
     pub(super) tenant: TenantId,
     pub(super) json: bool,
+    table: EmbeddingTable,
 }
 
 impl MemoryContext {
-    pub(super) fn new(store: Arc<dyn Store>, json: bool, options: Options) -> Self {
-        let ports = Ports { embedder: None, ..serve_memory::ports(&store) };
+    fn new(store: Arc<dyn Store>, json: bool, options: Options, table: EmbeddingTable) -> Self {
+        let ports = Ports { embedder: None, ..serve_memory::ports(&store, &table) };
         let service = MemoryServices::new(&ports, options);
-        Self { store, service, tenant: TenantId::local(), json }
+        Self { store, service, tenant: TenantId::local(), json, table }
+    }
+
+    /// The same with other options.
+    pub(super) fn with(&self, options: Options) -> Self {
+        Self::new(self.store.clone(), self.json, options, self.table.clone())
     }
 
     /// Refuses a chat that is not stored and of which nothing is remembered either.
@@ -149,6 +171,23 @@ impl MemoryContext {
         let owner = Owner::Chat(chat.clone());
         let is_known = is_stored || !self.store.events(&self.tenant, &owner, 0).await?.is_empty();
         anyhow::ensure!(is_known, "only a stored chat has a memory: there is no chat `{chat}`");
+        Ok(())
+    }
+
+    /// Says so if the memory of a chat waits for its messages.
+    pub(super) async fn say_if_waiting(
+        &self,
+        owner: &Owner,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let Owner::Chat(chat) = owner else { return Ok(()) };
+        if self.store.chat(&self.tenant, chat).await?.is_none() {
+            writeln!(
+                out,
+                "the chat `{chat}` is not stored yet: its memories are used once it is imported or \
+                 played"
+            )?;
+        }
         Ok(())
     }
 

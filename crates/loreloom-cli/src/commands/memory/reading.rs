@@ -61,7 +61,16 @@ impl Search {
             let passages: Vec<Value> = found
                 .passages
                 .iter()
-                .map(|hit| json!({ "message": hit.at + 1, "score": hit.score, "text": hit.text }))
+                .map(|hit| {
+                    json!({
+                        "message": hit.at + 1,
+                        "score": hit.score,
+                        "found_by": hit.found_by,
+                        "channels": hit.channels,
+                        "shared": hit.shared,
+                        "text": hit.text,
+                    })
+                })
                 .collect();
             let memories: Vec<Value> = found
                 .memories
@@ -79,7 +88,7 @@ impl Search {
         for hit in found.passages {
             let message = &path[hit.at].message;
             let name = message.name.as_deref().unwrap_or_else(|| message.role.as_str());
-            let text = excerpt(&message.text, 80);
+            let text = excerpt(&hit.text, 80);
             writeln!(out, "#{:<6} {:<5.2} {name}: {text}", hit.at + 1, hit.score)?;
         }
         Ok(())
@@ -153,7 +162,7 @@ impl CatchUp {
     ) -> anyhow::Result<()> {
         let options =
             Options { model: Some(self.model.used()), ..Options::clone(&context.service.options) };
-        let context = MemoryContext::new(context.store.clone(), context.json, options);
+        let context = context.with(options);
         let chat = ChatId::from(self.chat.as_str());
         context.path(&chat).await?;
         let speakers = [Who::named(&self.character)];

@@ -61,7 +61,7 @@ impl Scratch {
             Step::Keep => {
                 let model = Some(self.model.used());
                 let options = Options { model, ..Options::clone(&context.service.options) };
-                let context = MemoryContext::new(context.store.clone(), context.json, options);
+                let context = context.with(options);
                 let speakers = [Who::named(self.character.as_deref().unwrap_or_default())];
                 context.service.read_only.keep(tenant, &chat, &speakers).await?;
                 writeln!(out, "{chat}: a job reads the chat; see `loreloom jobs`")?;
@@ -131,7 +131,7 @@ impl Now {
     ) -> anyhow::Result<()> {
         let options =
             Options { model: Some(self.model.used()), ..Options::clone(&context.service.options) };
-        let context = MemoryContext::new(context.store.clone(), context.json, options);
+        let context = context.with(options);
         let demand = match self.what {
             SessionCommand::Summary => Demand::Summary,
             SessionCommand::Canon => Demand::Canon,

@@ -1,6 +1,10 @@
 //! A point in a prompt where text can be put, and what must be around it there.
 
-use crate::{assemble::PromptMark, chat::Role, instruct};
+use crate::{
+    assemble::PromptMark,
+    chat::Role,
+    instruct::{self, Template, TextTurn},
+};
 
 /// Where text goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,51 +45,54 @@ fn range(mark: &PromptMark, texts: &[&str]) -> (usize, usize) {
     mark.range_in(text).unwrap_or((text.len(), text.len()))
 }
 
-/// Into the story string of a text prompt: its first line is the main prompt, its end the
-/// end of the card.
-pub(super) fn in_story_string(prompt: &str, head: &[PromptMark], at: usize) -> Point {
-    let Some(story) = head.first() else {
-        return Point::Inside { message: 0, at: 0, lead: String::new(), trail: "\n".to_owned() };
-    };
-    let (start, end) = range(story, &[prompt]);
-    let line = prompt[start..end].find('\n').map(|length| start + length);
-    match (at, line) {
-        (0, _) => Point::above(story, &[prompt], "\n"),
-        (1, Some(end)) if head.len() > 1 => {
-            let lead = "\n".to_owned();
-            Point::Inside { message: 0, at: end, lead, trail: String::new() }
-        }
-        _ => Point::below(story, &[prompt], "\n"),
-    }
+/// A text prompt with what is known of its chat.
+#[derive(Clone, Copy)]
+pub(super) struct TextPrompt<'a> {
+    pub(super) text: &'a str,
+    pub(super) chat: &'a [PromptMark],
 }
 
-/// Before a turn of a text prompt, in the prompt's own separators.
-pub(super) fn before_turn(prompt: &str, mark: &PromptMark, role: Role) -> Point {
-    let (start, _) = range(mark, &[prompt]);
-    let Some(template) = instruct::template_of(prompt) else {
-        let at = prompt[..start].rfind('\n').map_or(0, |line| line + 1);
-        return Point::Inside { message: 0, at, lead: String::new(), trail: "\n".to_owned() };
-    };
-    match template.turn_start(prompt, start) {
-        Some(at) if template.can_write(role) => {
-            let (lead, trail) = template.frame(prompt, role);
-            Point::Inside { message: 0, at, lead, trail }
-        }
-        _ => Point::above(mark, &[prompt], "\n\n"),
+impl TextPrompt<'_> {
+    /// Before a turn, in the prompt's own separators.
+    pub(super) fn before(self, mark: &PromptMark, role: Role) -> Point {
+        let (start, _) = range(mark, &[self.text]);
+        let Some(template) = instruct::template_of(self.text) else {
+            let at = self.text[..start].rfind('\n').map_or(0, |line| line + 1);
+            return Point::Inside { message: 0, at, lead: String::new(), trail: "\n".to_owned() };
+        };
+        let turns = self.turns(template);
+        let turn = turns.iter().rfind(|turn| turn.start <= start);
+        self.framed(template, &turns, (turn.map_or(0, |turn| turn.start), role))
     }
-}
 
-/// After the last turn of the story in a text prompt.
-pub(super) fn after_turn(prompt: &str, mark: &PromptMark, role: Role) -> Point {
-    let Some(template) = instruct::template_of(prompt) else {
-        return Point::below(mark, &[prompt], "\n");
-    };
-    let (_, end) = range(mark, &[prompt]);
-    match template.next_turn(prompt, end) {
-        Some(at) if template.can_write(role) => {
-            let (lead, trail) = template.frame(prompt, role);
-            Point::Inside { message: 0, at, lead, trail }
+    /// After the last turn of the story.
+    pub(super) fn after(self, mark: &PromptMark, role: Role) -> Point {
+        let Some(template) = instruct::template_of(self.text) else {
+            return Point::below(mark, &[self.text], "\n");
+        };
+        let (_, end) = range(mark, &[self.text]);
+        let turns = self.turns(template);
+        let next = turns.iter().find(|turn| turn.start >= end);
+        self.framed(template, &turns, (next.map_or(self.text.len(), |turn| turn.start), role))
+    }
+
+    /// The turns, with the roles of the chat: the template alone does not know whose a name is.
+    fn turns(self, template: &Template) -> Vec<TextTurn> {
+        let mut turns = instruct::turns(self.text, template, |_| false);
+        for mark in self.chat {
+            let (start, _) = range(mark, &[self.text]);
+            let at = turns.partition_point(|turn| turn.start <= start);
+            if let Some(turn) = at.checked_sub(1).and_then(|at| turns.get_mut(at)) {
+                turn.role = mark.role;
+            }
         }
-        _ => Point::below(mark, &[prompt], "\n\n"),
+        turns
+    }
+
+    /// A turn of its own at a byte of the prompt.
+    fn framed(self, template: &Template, turns: &[TextTurn], (at, role): (usize, Role)) -> Point {
+        let role = template.writes_as(self.text, role);
+        let (lead, trail) = template.frame(self.text, turns, role);
+        Point::Inside { message: 0, at, lead, trail }
     }
 }

@@ -108,52 +108,6 @@ pub struct Directives {
     pub problems: Vec<(String, Problem)>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-enum Decorator {
-    After(u32),
-    Every(u32),
-    Keep,
-    Once,
-    Depth(u32, DepthFrom),
-    Position(Position),
-    Role(Role),
-    ScanDepth(u32),
-    Greeting(Greeting),
-    UserIcon(String),
-    DropFirst,
-    Require(Vec<String>),
-    ExcludeAny(Vec<String>),
-    ExcludeAll(Vec<String>),
-    Force(Force),
-    HidePrompts(Vec<String>),
-    Probability(f64),
-    Priority(f64),
-    Order(f64),
-    Feeds(bool),
-    IgnoresLore,
-    WholeWords(bool),
-    Inject(InjectTarget),
-    InjectPrepend,
-    InjectReplace(String),
-    Constant,
-    UseRegex,
-    CaseSensitive,
-    /// Counted in tokens: for prompts that are text.
-    ScanTokens(u32),
-    DepthInTokens(u32, DepthFrom),
-}
-
-impl Decorator {
-    /// Where a depth is counted from, for decorators that say one.
-    fn depth_from(&self) -> Option<DepthFrom> {
-        if let Self::Depth(_, from) | Self::DepthInTokens(_, from) = self {
-            Some(*from)
-        } else {
-            None
-        }
-    }
-}
-
 const V3: u8 = 1;
 const UNO: u8 = 2;
 const RISU: u8 = 4;
@@ -294,23 +248,24 @@ struct PlacingKinds {
     depth: bool,
 }
 
-type Chosen = (Vec<Decorator>, Vec<(String, Problem)>);
+/// The lines that count, and those that do nothing.
+type Chosen<'block> = (Vec<&'block Line<'block>>, Vec<(String, Problem)>);
 
-fn choose(
-    block: &DecoratorBlock<'_>,
+fn choose<'block>(
+    block: &'block DecoratorBlock<'block>,
     grammar: Grammar,
     known: FrontEndFacts,
     placed: PlacingKinds,
-) -> (PlacingKinds, Chosen) {
+) -> (PlacingKinds, Chosen<'block>) {
     let mut found = placed;
     let (mut chosen, mut problems) = (Vec::new(), Vec::new());
     for Chain(lines) in &block.chains {
         for line in lines {
             match usable(line, grammar, known, placed) {
-                Ok(decorator) => {
-                    found.position |= matches!(decorator, Decorator::Position(_));
-                    found.depth |= decorator.depth_from() == Some(DepthFrom::Newest);
-                    chosen.push(decorator);
+                Ok(own) => {
+                    found.position |= own.position.is_some() && own.depth_from().is_none();
+                    found.depth |= own.depth_from() == Some(DepthFrom::Newest);
+                    chosen.push(line);
                     break;
                 }
                 Err(problem) => problems.push((line.raw.to_owned(), problem)),
@@ -320,82 +275,36 @@ fn choose(
     (found, (chosen, problems))
 }
 
+/// What a line alone sets.
 fn usable(
     line: &Line<'_>,
     grammar: Grammar,
     known: FrontEndFacts,
     placed: PlacingKinds,
-) -> Result<Decorator, Problem> {
+) -> Result<Directives, Problem> {
     if !is_known(&line.name, grammar.vocabulary) {
         return Err(Problem::Unknown);
     }
-    let decorator = read(&line.name, line.argument).ok_or(Problem::BadArgument)?;
-    let in_tokens = matches!(decorator, Decorator::ScanTokens(_) | Decorator::DepthInTokens(..));
+    let mut own = Directives::default();
+    own.take(line, grammar.repeats).ok_or(Problem::BadArgument)?;
+    let in_tokens = own.scan_tokens.is_some() || own.at_tokens.is_some();
     let unsupported = (!known.text && in_tokens)
-        || (!known.greeting && matches!(decorator, Decorator::Greeting(Greeting::Index(_))))
-        || (!known.user_icon && matches!(decorator, Decorator::UserIcon(_)));
-    let at_depth = decorator.depth_from();
+        || (!known.greeting && matches!(own.greeting, Some(Greeting::Index(_))))
+        || (!known.user_icon && own.user_icon.is_some());
+    let at_depth = own.depth_from();
     let conflict = (placed.position && at_depth.is_some())
         || (placed.depth && at_depth == Some(DepthFrom::Oldest));
     // That engine takes 0 for no number.
     let no_number = grammar.vocabulary == Vocabulary::Unorouter;
-    if no_number && decorator == Decorator::ScanDepth(0) {
+    if no_number && own.scan_depth == Some(0) {
         Err(Problem::BadArgument)
     } else if unsupported {
         Err(Problem::Unsupported)
     } else if conflict {
         Err(Problem::Conflict)
     } else {
-        Ok(decorator)
+        Ok(own)
     }
-}
-
-fn read(name: &str, argument: &str) -> Option<Decorator> {
-    // Arguments are lists whose empty items are dropped: `4,` is 4.
-    let single = argument.trim_matches([',', ' ', '\t']);
-    let text = || Some(argument.replace("\\,", ",")).filter(|text| !text.is_empty());
-    let keys = || Some(list(argument)).filter(|keys| !keys.is_empty());
-    Some(match name {
-        "activate_only_after" => Decorator::After(count(single)?),
-        "activate_only_every" => Decorator::Every(count(single).filter(|every| *every > 0)?),
-        "keep_activate_after_match" | "keep" => Decorator::Keep,
-        "dont_activate_after_match" => Decorator::Once,
-        "depth" => Decorator::Depth(depth(single)?, DepthFrom::Newest),
-        "reverse_depth" => Decorator::Depth(depth(single)?, DepthFrom::Oldest),
-        "end" => Decorator::Depth(0, DepthFrom::Newest),
-        "instruct_depth" => Decorator::DepthInTokens(depth(single)?, DepthFrom::Newest),
-        "reverse_instruct_depth" => Decorator::DepthInTokens(depth(single)?, DepthFrom::Oldest),
-        "instruct_scan_depth" => Decorator::ScanTokens(count(single)?),
-        "role" => Decorator::Role(role(single)?),
-        "scan_depth" => Decorator::ScanDepth(count(single)?),
-        "is_greeting" if argument.is_empty() => Decorator::Greeting(Greeting::Only),
-        "is_greeting" => Decorator::Greeting(Greeting::Index(count(single)?)),
-        "is_user_icon" => Decorator::UserIcon(text()?),
-        "position" => Decorator::Position(position(single)?),
-        "ignore_on_max_context" => Decorator::DropFirst,
-        "additional_keys" => Decorator::Require(keys()?),
-        "exclude_keys" => Decorator::ExcludeAny(keys()?),
-        "exclude_keys_all" => Decorator::ExcludeAll(keys()?),
-        "activate" => Decorator::Force(Force::Activate),
-        "dont_activate" => Decorator::Force(Force::Suppress),
-        "disable_ui_prompt" => Decorator::HidePrompts(prompts(argument)?),
-        "probability" => Decorator::Probability(number(single)?),
-        "priority" => Decorator::Priority(number(single)?),
-        "order" | "insertorder" => Decorator::Order(number(single)?),
-        "recursive" => Decorator::Feeds(true),
-        "unrecursive" => Decorator::Feeds(false),
-        "no_recursive_search" => Decorator::IgnoresLore,
-        "match_full_word" => Decorator::WholeWords(true),
-        "match_partial_word" => Decorator::WholeWords(false),
-        "inject_lore" => Decorator::Inject(InjectTarget::Lore(text()?)),
-        "inject_at" => Decorator::Inject(InjectTarget::Slot(text()?)),
-        "inject_prepend" => Decorator::InjectPrepend,
-        "inject_replace" => Decorator::InjectReplace(text()?),
-        "constant" => Decorator::Constant,
-        "use_regex" => Decorator::UseRegex,
-        "case_sensitive" => Decorator::CaseSensitive,
-        _ => return None,
-    })
 }
 
 fn number(argument: &str) -> Option<f64> {
@@ -446,57 +355,86 @@ fn prompts(argument: &str) -> Option<Vec<String>> {
     Some(list(argument)).filter(|names| !names.is_empty() && names.iter().all(known))
 }
 
-fn apply(block: &DecoratorBlock<'_>, grammar: Grammar, (chosen, problems): Chosen) -> Directives {
+fn apply(
+    block: &DecoratorBlock<'_>,
+    grammar: Grammar,
+    (chosen, problems): Chosen<'_>,
+) -> Directives {
     let mut out = Directives { problems, ..Directives::default() };
     let orphans = block.orphans.iter();
     out.problems.extend(orphans.map(|line| (line.raw.to_owned(), Problem::NoDecoratorAbove)));
-    for decorator in chosen {
+    for line in chosen {
         // That engine keeps one list; all others take one key of each line.
-        if grammar.vocabulary == Vocabulary::Unorouter && matches!(decorator, Decorator::Require(_))
-        {
+        if grammar.vocabulary == Vocabulary::Unorouter && line.name == "additional_keys" {
             out.require.clear();
         }
-        out.add(decorator, grammar.repeats);
+        // It was read before, so it can be.
+        let _read = out.take(line, grammar.repeats);
     }
     out
 }
 
 impl Directives {
-    fn add(&mut self, decorator: Decorator, repeats: Repeats) {
-        match decorator {
-            Decorator::After(count) => set(&mut self.after, count, repeats),
-            Decorator::Every(count) => set(&mut self.every, count, repeats),
-            Decorator::Keep => self.keep = true,
-            Decorator::Once => self.once = true,
-            Decorator::Depth(depth, from) => self.add_depth((Some(depth), None), from, repeats),
-            Decorator::DepthInTokens(tokens, from) => {
-                self.add_depth((None, Some(tokens)), from, repeats);
+    /// Sets what a line says; `None` if its argument is missing or of the wrong kind.
+    fn take(&mut self, line: &Line<'_>, repeats: Repeats) -> Option<()> {
+        let argument = line.argument;
+        // Arguments are lists whose empty items are dropped: `4,` is 4.
+        let single = argument.trim_matches([',', ' ', '\t']);
+        let text = || Some(argument.replace("\\,", ",")).filter(|text| !text.is_empty());
+        let keys = || Some(list(argument)).filter(|keys| !keys.is_empty());
+        let every = || count(single).filter(|every| *every > 0);
+        let (newest, oldest) = (DepthFrom::Newest, DepthFrom::Oldest);
+        match &*line.name {
+            "activate_only_after" => set(&mut self.after, count(single)?, repeats),
+            "activate_only_every" => set(&mut self.every, every()?, repeats),
+            "keep_activate_after_match" | "keep" => self.keep = true,
+            "dont_activate_after_match" => self.once = true,
+            "depth" => self.add_depth((Some(depth(single)?), None), newest, repeats),
+            "reverse_depth" => self.add_depth((Some(depth(single)?), None), oldest, repeats),
+            "end" => self.add_depth((Some(0), None), newest, repeats),
+            "instruct_depth" => self.add_depth((None, Some(depth(single)?)), newest, repeats),
+            "reverse_instruct_depth" => {
+                self.add_depth((None, Some(depth(single)?)), oldest, repeats);
             }
-            Decorator::Position(position) => set(&mut self.position, position, repeats),
-            Decorator::Role(role) => set(&mut self.role, role, repeats),
-            Decorator::ScanDepth(depth) => set(&mut self.scan_depth, depth, repeats),
-            Decorator::ScanTokens(tokens) => set(&mut self.scan_tokens, tokens, repeats),
-            Decorator::Greeting(greeting) => set(&mut self.greeting, greeting, repeats),
-            Decorator::UserIcon(name) => set(&mut self.user_icon, name, repeats),
-            Decorator::DropFirst => self.drop_first = true,
-            Decorator::Require(keys) => self.require.push(keys),
-            Decorator::ExcludeAny(keys) => self.exclude_any.push(keys),
-            Decorator::ExcludeAll(keys) => self.exclude_all.push(keys),
-            Decorator::Force(force) => self.add_force(force, repeats),
-            Decorator::HidePrompts(names) => self.hide_prompts.extend(names),
-            Decorator::Probability(percent) => set(&mut self.probability, percent, repeats),
-            Decorator::Priority(number) => set(&mut self.priority, number, repeats),
-            Decorator::Order(number) => set(&mut self.order, number, repeats),
-            Decorator::Feeds(feeds) => set(&mut self.feeds, feeds, repeats),
-            Decorator::IgnoresLore => self.ignores_lore = true,
-            Decorator::WholeWords(whole) => set(&mut self.whole_words, whole, repeats),
-            Decorator::Inject(target) => set(&mut self.inject.target, target, repeats),
-            Decorator::InjectPrepend => self.inject.prepend = true,
-            Decorator::InjectReplace(text) => set(&mut self.inject.replace, text, repeats),
-            Decorator::Constant => self.constant = true,
-            Decorator::UseRegex => self.use_regex = true,
-            Decorator::CaseSensitive => self.case_sensitive = true,
+            "instruct_scan_depth" => set(&mut self.scan_tokens, count(single)?, repeats),
+            "role" => set(&mut self.role, role(single)?, repeats),
+            "scan_depth" => set(&mut self.scan_depth, count(single)?, repeats),
+            "is_greeting" if argument.is_empty() => {
+                set(&mut self.greeting, Greeting::Only, repeats);
+            }
+            "is_greeting" => set(&mut self.greeting, Greeting::Index(count(single)?), repeats),
+            "is_user_icon" => set(&mut self.user_icon, text()?, repeats),
+            "position" => set(&mut self.position, position(single)?, repeats),
+            "ignore_on_max_context" => self.drop_first = true,
+            "additional_keys" => self.require.push(keys()?),
+            "exclude_keys" => self.exclude_any.push(keys()?),
+            "exclude_keys_all" => self.exclude_all.push(keys()?),
+            "activate" => self.add_force(Force::Activate, repeats),
+            "dont_activate" => self.add_force(Force::Suppress, repeats),
+            "disable_ui_prompt" => self.hide_prompts.extend(prompts(argument)?),
+            "probability" => set(&mut self.probability, number(single)?, repeats),
+            "priority" => set(&mut self.priority, number(single)?, repeats),
+            "order" | "insertorder" => set(&mut self.order, number(single)?, repeats),
+            "recursive" => set(&mut self.feeds, true, repeats),
+            "unrecursive" => set(&mut self.feeds, false, repeats),
+            "no_recursive_search" => self.ignores_lore = true,
+            "match_full_word" => set(&mut self.whole_words, true, repeats),
+            "match_partial_word" => set(&mut self.whole_words, false, repeats),
+            "inject_lore" => set(&mut self.inject.target, InjectTarget::Lore(text()?), repeats),
+            "inject_at" => set(&mut self.inject.target, InjectTarget::Slot(text()?), repeats),
+            "inject_prepend" => self.inject.prepend = true,
+            "inject_replace" => set(&mut self.inject.replace, text()?, repeats),
+            "constant" => self.constant = true,
+            "use_regex" => self.use_regex = true,
+            "case_sensitive" => self.case_sensitive = true,
+            _ => return None,
         }
+        Some(())
+    }
+
+    /// Where a depth is counted from, if there is one.
+    fn depth_from(&self) -> Option<DepthFrom> {
+        if let Some(Position::AtDepth { from }) = self.position { Some(from) } else { None }
     }
 
     /// A depth in messages or in tokens.

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     engine::{
         budget::{Budget, BudgetRule},
-        same_text::{TakenTexts, finds_copies},
+        same_text::TakenTexts,
     },
     library::EntryIx,
     report::BudgetUse,
@@ -20,7 +20,7 @@ use crate::{
 
 impl CardScan<'_> {
     /// Drops the active entries that do not fit.
-    pub(super) fn fit(&mut self) -> Vec<BudgetUse> {
+    pub(super) fn fit(&mut self, mut taken: Option<&mut TakenTexts>) -> Vec<BudgetUse> {
         let active = std::mem::take(&mut self.active);
         let (mut near, mut found): (Vec<CardPiece>, Vec<CardPiece>) =
             active.into_iter().partition(|piece| piece.near().is_some());
@@ -29,36 +29,38 @@ impl CardScan<'_> {
         let books = self.pool.books.iter().map(|&at| &*library.books()[at]);
         let limit = self.rules.budget_of(books, self.scanner.input.turn.input.context);
         let name = self.pool.dialect.as_str();
-        let mut uses = vec![self.take(name, limit, found)];
+        let mut uses = vec![self.take(name, limit, found, taken.as_deref_mut())];
         if !near.is_empty() {
             near.sort_by(|a, b| b.near().partial_cmp(&a.near()).unwrap_or(Ordering::Equal));
-            uses.push(self.take(
-                &format!("{name}_semantic"),
-                Tokens(self.rules.semantic_budget),
-                near,
-            ));
+            let (name, limit) = (format!("{name}_semantic"), Tokens(self.rules.semantic_budget));
+            uses.push(self.take(&name, limit, near, taken));
         }
         uses
     }
 
     /// Takes pieces in this order while they fit.
-    fn take(&mut self, pool: &str, limit: Tokens, pieces: Vec<CardPiece>) -> BudgetUse {
+    fn take(
+        &mut self,
+        pool: &str,
+        limit: Tokens,
+        pieces: Vec<CardPiece>,
+        mut taken: Option<&mut TakenTexts>,
+    ) -> BudgetUse {
         let closes = self.rules.overflow == Overflow::Strict;
         let rule = BudgetRule { closes, names_oversized: true, ..BudgetRule::default() };
         let mut budget = Budget::new(limit, rule);
         let library = self.scanner.input.library;
-        let mut texts = finds_copies(&self.scanner.input).then(TakenTexts::default);
         for piece in pieces {
             let book = &library.book(piece.ix).id;
-            if let Some(stop) = texts.as_ref().and_then(|texts| texts.copied(book, &piece.text)) {
+            if let Some(stop) = taken.as_ref().and_then(|taken| taken.copied(book, &piece.text)) {
                 self.stops.replace(piece.ix, stop);
                 continue;
             }
             let free = self.terms(piece.ix).ignores_budget;
             match if free { Ok(()) } else { budget.take(piece.cost) } {
                 Ok(()) => {
-                    if let Some(texts) = &mut texts {
-                        texts.add(book, &library.entry(piece.ix).id, &piece.text);
+                    if let Some(taken) = &mut taken {
+                        taken.add(book, &library.entry(piece.ix).id, &piece.text);
                     }
                     self.active.push(piece);
                 }

@@ -15,10 +15,10 @@ mod fit;
 mod grammar;
 mod judge;
 mod keys;
-mod modes;
 mod output;
 mod pass;
 mod rules;
+mod source_rules;
 mod terms;
 #[cfg(test)]
 mod tests;
@@ -29,13 +29,14 @@ pub(crate) use self::{
     keys::resolve as resolve_key,
     output::contribute,
     pass::judge_untouched,
+    source_rules::source_rules_with,
 };
 pub use self::{
     decorators::{Directives, FrontEndFacts, Greeting, InjectDirective, InjectTarget, Problem},
     grammar::{Chain, DecoratorBlock, Grammar, Line, list, split},
-    modes::CardMode,
     rules::{
         CardRules, Cost, Feed, MessageBasis, MissingPriority, Overflow, RecursionScope, Repeats,
         Ties, Vocabulary,
     },
+    source_rules::source_rules,
 };

@@ -16,6 +16,7 @@ use crate::{
         contribution::{Contribution, injection},
         placing::PlaceRules,
         render::rewrite,
+        same_text::{TakenTexts, finds_copies},
         verdicts::verdict,
     },
     library::EntryIx,
@@ -27,34 +28,39 @@ use crate::{
     units::{Depth, Tokens},
 };
 
-/// What card books add to a turn, and the state after it. `timing` is what other dialects of
-/// this turn left.
+/// Adds to a turn what card books have to say, and returns the state after it. `timing` is what
+/// other dialects of this turn left.
 pub(crate) fn contribute(
     input: &EngineInput<'_>,
+    lore: &mut Contribution,
     timing: Timing,
     instruments: &mut Instruments<'_>,
-) -> (Contribution, StoryState) {
+) -> StoryState {
     let text = input.turn.input.text_completion;
-    let (mut lore, mut timing) = (Contribution::default(), timing);
+    let mut timing = timing;
+    let mut taken = finds_copies(input).then(TakenTexts::default);
+    if let Some(taken) = &mut taken {
+        taken.add_injections(&lore.injections);
+    }
     for pool in &input.active.cards().pools {
         let window = &Window::new(input.turn.transcript, pool.furthest(text));
         let rules = &pool.dialect.card_rules(&input.rules.cards);
         let mut scan = CardScan::new(*input, PoolScan { pool, rules, window }, timing, instruments);
         scan.find();
-        let (found, after) = scan.finish();
+        let (found, after) = scan.finish(taken.as_mut());
         lore.extend(found);
         timing = after;
     }
-    (lore, timing.state)
+    timing.state
 }
 
 impl CardScan<'_> {
-    fn finish(mut self) -> (Contribution, Timing) {
+    fn finish(mut self, taken: Option<&mut TakenTexts>) -> (Contribution, Timing) {
         let EngineInput { library, active, .. } = self.scanner.input;
         let mut pool =
             Contribution { hide_prompts: self.hide_prompts(), ..Contribution::default() };
         self.compose();
-        pool.budgets = self.fit();
+        pool.budgets = self.fit(taken);
         pool.warnings = self.warnings();
         let mut stopped = self.stops.take_sorted();
         stopped.sort_by_key(|(ix, _)| active.ranks(*ix).next());
@@ -117,7 +123,7 @@ impl CardScan<'_> {
             let place = if text.is_empty() { None } else { self.place_of(terms) };
             if let Some(place) = &place {
                 let text: Arc<str> = text.into();
-                let (scripts, macros) = (&rules.regex_scripts, &self.scanner.macros);
+                let (scripts, macros) = (turn.scripts(rules), &self.scanner.macros);
                 let sent = rewrite(&text, place.depth(), scripts, macros, &steps);
                 let same = Arc::ptr_eq(&sent, &text);
                 let tokens = if same { tokens } else { self.scanner.counter.count(&sent) };

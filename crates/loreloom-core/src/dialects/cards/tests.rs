@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{CardMode, Directives, FrontEndFacts, Grammar, split};
+use super::{Directives, FrontEndFacts, Grammar, split};
 use crate::{
     book::{Book, Entry, Key},
     chat::{Message, Path, Role},
@@ -35,9 +35,9 @@ fn entry(at: usize, key: &str, content: &str, priority: f64) -> Entry {
 }
 
 /// Plays one turn; all verdicts with it.
-fn play(book: Book, text: &str, mode: CardMode) -> (Decision, Vec<Verdict>) {
-    let rules = Rules { cards: mode.rules(), ..Rules::default() };
-    let library = Library::compile_dialects([(Arc::new(book), Dialect::Cards)], &rules);
+fn play(book: Book, text: &str, dialect: Dialect) -> (Decision, Vec<Verdict>) {
+    let rules = Rules::default();
+    let library = Library::compile_dialects([(Arc::new(book), dialect)], &rules);
     let active = ActiveEntries::all(&library, rules.world_info.strategy);
     let path = Path::of(ChatId::from("chat"), [Message::new(Role::User, None, text)]);
     let transcript = Transcript::of(&path, false);
@@ -73,13 +73,8 @@ fn play(book: Book, text: &str, mode: CardMode) -> (Decision, Vec<Verdict>) {
     (woven, all)
 }
 
-fn modes() -> impl Strategy<Value = CardMode> {
-    prop::sample::select(vec![
-        CardMode::Loreloom,
-        CardMode::CardV3,
-        CardMode::Unorouter,
-        CardMode::Risu,
-    ])
+fn dialects() -> impl Strategy<Value = Dialect> {
+    prop::sample::select(vec![Dialect::Cards, Dialect::CardV3, Dialect::Unorouter, Dialect::Risu])
 }
 
 /// Text that often looks like decorators.
@@ -130,17 +125,17 @@ proptest! {
         entries in entries(),
         budget in 0_u32..30,
         text in "[abc ]{0,20}",
-        mode in modes(),
+        dialect in dialects(),
     ) {
         let total = entries.len();
-        let (woven, all) = play(book(entries, budget), &text, mode);
+        let (woven, all) = play(book(entries, budget), &text, dialect);
         for one in &woven.report.budgets {
             prop_assert!(one.used <= one.limit, "{one:?}");
         }
         let sent: u32 = woven.injections.iter().map(|one| one.tokens.0).sum();
         let limit = woven.report.budgets.iter().map(|one| one.limit.0).max().unwrap_or(0);
-        // That mode pays for texts as written, so macros may make them longer.
-        if mode != CardMode::Unorouter {
+        // Unorouter pays for texts as written, so macros may make them longer.
+        if dialect != Dialect::Unorouter {
             prop_assert!(sent <= limit, "{sent} of {limit}");
         }
         prop_assert_eq!(all.len(), total);
@@ -151,13 +146,13 @@ proptest! {
         entries in entries(),
         place in any::<prop::sample::Index>(),
         text in "[abc ]{0,20}",
-        mode in modes(),
+        dialect in dialects(),
     ) {
-        let (_, before) = play(book(entries.clone(), 20), &text, mode);
+        let (_, before) = play(book(entries.clone(), 20), &text, dialect);
         let mut more = entries;
         let stranger = entry(99, "zzzz", "Nobody asked.", 9.0);
         more.insert(place.index(more.len() + 1), stranger.clone());
-        let (_, after) = play(book(more, 20), &text, mode);
+        let (_, after) = play(book(more, 20), &text, dialect);
         let (own, others): (Vec<_>, Vec<_>) =
             after.into_iter().partition(|verdict| verdict.entry == stranger.id);
         prop_assert!(matches!(own[0].outcome, Outcome::Stopped(_)), "{own:?}");

@@ -105,6 +105,13 @@ impl Vault {
         Self::of(notes, rules, before.and_then(|before| before.search.clone()))
     }
 
+    /// The same notes, one of them changed.
+    pub(crate) fn with_note(&self, ix: EntryIx, note: Note, rules: &VaultRules) -> Self {
+        let mut notes = self.notes.clone();
+        notes[ix.0 as usize] = Arc::new(note);
+        Self::compile_after(Some(self), notes, rules)
+    }
+
     fn of(
         notes: impl IntoIterator<Item = Arc<Note>>,
         rules: &VaultRules,

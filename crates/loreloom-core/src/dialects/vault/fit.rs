@@ -75,17 +75,6 @@ const CONSTANTS: &str = "vault_constants";
 /// The slot of all other notes.
 const LORE: &str = "vault_lore";
 
-/// Notes that go to one place, written one after the other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
-    /// The place, by its first note.
-    pub seat: Seat,
-    /// The role.
-    pub role: Role,
-    /// The text.
-    pub text: String,
-}
-
 /// Fits notes into the budget, in order.
 pub fn fit(
     vault: &Vault,
@@ -98,30 +87,25 @@ pub fn fit(
         picks.iter().partition(|pick| vault.note(pick.ix).seat.outlet.is_some());
     let writer = NoteWriter { vault, rules };
     let mut budget = NoteBudget::of(rules);
-    for pick in others {
+    for pick in others.into_iter().chain(outlets) {
         let seat = writer.seat(pick);
         let text = tools.text(vault, pick.ix, seat.place().depth());
         if writer.is_blank(&text) {
             fitted.blank.push(pick.ix);
             continue;
         }
-        match budget.take(&text, tools.counter) {
+        // Only what the prompt asks for goes in at an outlet, so it is free.
+        let share = match &seat {
+            Seat::Outlet { .. } => Ok(Share::Whole),
+            Seat::At { .. } | Seat::Slot(_) => budget.take(&text, tools.counter),
+        };
+        match share {
             Ok(share) => {
                 tools.keep(&text);
                 fitted.notes.push(writer.note(pick, seat, text, share));
             }
             Err(stop) => fitted.stopped.push(Stopped { ix: pick.ix, stop }),
         }
-    }
-    for pick in outlets {
-        let seat = writer.seat(pick);
-        let text = tools.text(vault, pick.ix, None);
-        if writer.is_blank(&text) {
-            fitted.blank.push(pick.ix);
-            continue;
-        }
-        tools.keep(&text);
-        fitted.notes.push(writer.note(pick, seat, text, Share::Whole));
     }
     fitted
 }
@@ -281,18 +265,12 @@ impl Seat {
         }
     }
 
-    fn role(&self) -> Option<Role> {
+    /// The role, if it names one.
+    pub fn role(&self) -> Option<Role> {
         match self {
             Self::At { role, .. } => Some(*role),
             Self::Slot(_) => Some(Role::System),
             Self::Outlet { role, .. } => *role,
-        }
-    }
-
-    fn joins(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Outlet { name, .. }, Self::Outlet { name: other, .. }) => name == other,
-            _ => self == other,
         }
     }
 }
@@ -301,29 +279,6 @@ impl Fitted {
     /// All tokens, outlets too.
     pub fn tokens(&self) -> Tokens {
         self.notes.iter().map(|note| note.tokens).sum()
-    }
-
-    /// The texts by place, in the order in which the places first come up. An outlet takes
-    /// the first role that one of its notes names.
-    pub fn groups(&self) -> Vec<Group> {
-        let mut groups: Vec<(Group, Option<Role>)> = Vec::new();
-        for note in &self.notes {
-            let role = note.seat.role();
-            let open = groups.iter_mut().find(|(group, _)| group.seat.joins(&note.seat));
-            if let Some((group, known)) = open {
-                group.text.push_str("\n\n");
-                group.text.push_str(&note.text);
-                *known = known.or(role);
-            } else {
-                let (seat, text) = (note.seat.clone(), note.text.clone());
-                groups.push((Group { seat, role: Role::System, text }, role));
-            }
-        }
-        let with_role = |(group, role): (Group, Option<Role>)| Group {
-            role: role.unwrap_or_default(),
-            ..group
-        };
-        groups.into_iter().map(with_role).collect()
     }
 
     /// The notes as injections, in prompt order.

@@ -279,8 +279,19 @@ impl<'a> NoteMatcher<'a> {
         // What one more step would look at.
         let findings = self.look_into(&self.sources_since(newest));
         for (ix, _) in self.newly_touched(&findings) {
-            self.elsewhere.push(Stopped { ix, stop: Stop::RecursionLimit { steps } });
+            let stop = if self.takes_no_part(ix) {
+                Stop::ExcludedFromRecursion
+            } else {
+                Stop::RecursionLimit { steps }
+            };
+            self.elsewhere.push(Stopped { ix, stop });
         }
+    }
+
+    /// Whether texts of other notes may not bring a note in.
+    fn takes_no_part(&self, ix: EntryIx) -> bool {
+        self.turn.vault.compiled(ix).exclude_recursion
+            && self.turn.rules.recursion.excluded == ExcludedNotes::TakeNoPart
     }
 
     /// The notes that came in since, and whose texts bring others in.
@@ -303,15 +314,13 @@ impl<'a> NoteMatcher<'a> {
         (ix, key): (EntryIx, usize),
         findings: &Findings,
     ) -> Result<(), Stop> {
-        let (vault, compiled) = (self.turn.vault, self.turn.vault.compiled(ix));
-        if compiled.exclude_recursion
-            && self.turn.rules.recursion.excluded == ExcludedNotes::TakeNoPart
-        {
-            return Err(Stop::ExcludedFromRecursion);
-        }
+        let vault = self.turn.vault;
         self.check_delay(ix)?;
         self.check_pause(ix)?;
-        if !compiled.has_conditions {
+        if self.takes_no_part(ix) {
+            return Err(Stop::ExcludedFromRecursion);
+        }
+        if !vault.compiled(ix).has_conditions {
             return Ok(());
         }
         check_refine(vault, ix, Some(key), findings)?;
@@ -408,6 +417,13 @@ impl<'a> NoteMatcher<'a> {
 fn first_key(vault: &Vault, ix: EntryIx, findings: &Findings) -> Option<usize> {
     let found = |probe: &KeyProbe| findings.occurrences(vault, *probe) > 0;
     vault.key_probes(ix).iter().position(found)
+}
+
+/// All keys of a note that are found.
+pub(super) fn found_keys(vault: &Vault, ix: EntryIx, findings: &Findings) -> Vec<String> {
+    let probes = vault.key_probes(ix).iter().zip(vault.keys_of(ix));
+    let found = probes.filter(|(probe, _)| findings.occurrences(vault, **probe) > 0);
+    found.map(|(_, key)| key.to_owned()).collect()
 }
 
 /// How often the keys of a note occur, added up.

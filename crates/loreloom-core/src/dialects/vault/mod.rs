@@ -34,7 +34,7 @@ mod windows;
 pub(crate) use self::fit::escape;
 pub use self::{
     compile::Vault,
-    fit::{Fitted, FittedNote, Group, Seat, fit},
+    fit::{Fitted, FittedNote, Seat, fit},
     gates::VaultGates,
     lines::{Lines, SpeakerNames, VaultLine},
     marks::{NoteMark, apply_marks},
@@ -48,8 +48,8 @@ pub use self::{
     },
     search::{NoteHit, Search},
     select::{
-        OnFailure, OnNothing, SelectFrom, SelectionRules, Threshold, candidates, fallback, select,
-        turned_down,
+        OnFailure, OnNothing, SelectFrom, SelectionRules, Threshold, add_keys, candidates,
+        fallback, select, turned_down,
     },
     state::{Logged, Record, VaultDelta, VaultState},
     tools::{NoteRendering, VaultTools},

@@ -2,9 +2,11 @@
 //!
 //! The oracle below knows nothing of indexes, caches or stages that skip work: it counts words in
 //! strings and keeps a list of the notes that are in. It covers keys, refine keys, warmup, chance 0,
-//! delay, cascades, folders, pins, blocks, requires, excludes and both budgets.
+//! delay, cascades, recursion, search by topic, folders, pins, blocks, requires, excludes and both
+//! budgets. Which notes a text is about is asked of the search itself (`bm25` has its own tests);
+//! what becomes of them is not.
 
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use proptest::prelude::*;
 
@@ -77,7 +79,7 @@ fn any_note(at: usize) -> impl Strategy<Value = Note> {
         prop::option::weighted(0.2, 1..6_u32),
         prop::sample::select(&[50.0, 100.0][..]),
         prop::sample::select(&["", "Sea/", "Land/"][..]),
-        1..9_usize,
+        (words(2), 0..7_usize, prop::bool::weighted(0.2)),
     );
     (matching, relations, rest).prop_map(move |(matching, relations, rest)| {
         let (constant, probability, delay, priority, folder, size) = rest;
@@ -87,7 +89,9 @@ fn any_note(at: usize) -> impl Strategy<Value = Note> {
         note.scan_depth = matching.4.map(f64::from);
         (note.relations.requires, note.relations.excludes, note.relations.cascade) = relations;
         (note.kind.constant, note.probability, note.delay) = (constant, probability, delay);
-        (note.priority, note.content) = (priority, "word ".repeat(size));
+        let (said, size, excluded) = size;
+        (note.priority, note.exclude_recursion) = (priority, excluded);
+        note.content = format!("{} {}", said.join(" "), "word ".repeat(size + 1));
         note
     })
 }
@@ -103,10 +107,14 @@ fn world() -> impl Strategy<Value = World> {
     let chat = prop::collection::vec(words(3).prop_map(|words| words.join(" ")), 1..5);
     let folders = prop::bool::ANY;
     let limits = (prop::option::of(1..5_u32), prop::option::of(1..14_u32));
-    (notes, chat, mark(), mark(), folders, limits).prop_map(
-        |(notes, chat, pins, blocks, folders, (entries, tokens))| {
+    let ways = (prop::option::of(1..3_u32), prop::bool::ANY);
+    (notes, chat, mark(), mark(), folders, (limits, ways)).prop_map(
+        |(notes, chat, pins, blocks, folders, ((entries, tokens), (steps, fuzzy)))| {
             let mut rules = VaultRules::default();
             (rules.keys.depth, rules.keys.names) = (2, false);
+            rules.recursion.enabled = steps.is_some();
+            rules.recursion.steps = steps.unwrap_or_default();
+            (rules.fuzzy.enabled, rules.fuzzy.min_score) = (fuzzy, 0.0);
             rules.budget.entries = entries;
             rules.budget.tokens = tokens.map(Tokens);
             let folders = if folders { vec!["Sea".to_owned()] } else { Vec::new() };
@@ -151,11 +159,19 @@ fn engine(world: &World) -> BTreeMap<String, &'static str> {
 struct Oracle<'a> {
     world: &'a World,
     inside: Vec<usize>,
+    /// The scores of notes that are in by their topic, as bits: positive numbers sort as these do.
+    scores: Vec<Option<Reverse<u64>>>,
     codes: Vec<Option<&'static str>>,
 }
 
 /// Later rules count more.
-const ORDER: [&str; 4] = ["delay", "secondary", "warmup", "chance"];
+const ORDER: [&str; 6] =
+    ["delay", "recursion_limit", "excluded_from_recursion", "secondary", "warmup", "chance"];
+
+fn occurrences(key: &str, texts: &[String]) -> u32 {
+    let count = |text: &String| u32::try_from(text.matches(key).count()).unwrap_or(u32::MAX);
+    texts.iter().map(count).sum()
+}
 
 impl Oracle<'_> {
     fn note(&self, at: usize) -> &Note {
@@ -169,11 +185,10 @@ impl Oracle<'_> {
         own.unwrap_or(2)
     }
 
-    fn occurrences(&self, key: &str, depth: usize) -> u32 {
+    /// The messages that a note looks into.
+    fn window(&self, depth: usize) -> &[String] {
         let chat = &self.world.chat;
-        let window = &chat[chat.len().saturating_sub(depth)..];
-        let count = |text: &String| u32::try_from(text.matches(key).count()).unwrap_or(u32::MAX);
-        window.iter().map(count).sum()
+        &chat[chat.len().saturating_sub(depth)..]
     }
 
     fn stop(&mut self, at: usize, code: &'static str) {
@@ -183,16 +198,16 @@ impl Oracle<'_> {
         }
     }
 
-    /// Whether a note's own rules let it in, with `by_key` those about keys.
-    fn lets_in(&self, at: usize, by_key: bool) -> Result<(), &'static str> {
+    /// Whether a note's own rules let it in. `texts` are what its keys are looked for in; none
+    /// if keys do not matter.
+    fn lets_in(&self, at: usize, texts: Option<&[String]>) -> Result<(), &'static str> {
         let note = self.note(at);
         if note.delay.is_some_and(|delay| self.world.chat.len() < delay as usize) {
             return Err("delay");
         }
-        if by_key {
-            let depth = self.depth(at);
+        if let Some(texts) = texts {
             let refine = &note.refine.keys;
-            let found = refine.iter().filter(|key| self.occurrences(key, depth) > 0).count();
+            let found = refine.iter().filter(|key| occurrences(key, texts) > 0).count();
             let holds = refine.is_empty()
                 || match note.refine.logic {
                     SelectiveLogic::AndAny | SelectiveLogic::Unknown => found > 0,
@@ -203,7 +218,7 @@ impl Oracle<'_> {
             if !holds {
                 return Err("secondary");
             }
-            let said: u32 = note.keys.iter().map(|key| self.occurrences(key, depth)).sum();
+            let said: u32 = note.keys.iter().map(|key| occurrences(key, texts)).sum();
             if note.warmup.is_some_and(|needed| f64::from(said) < needed) {
                 return Err("warmup");
             }
@@ -218,22 +233,85 @@ impl Oracle<'_> {
             if delay { self.stop(at, "delay") } else { self.inside.push(at) }
         }
         for at in (0..count).filter(|at| !self.world.notes[*at].kind.constant) {
-            let depth = self.depth(at);
-            if self.note(at).keys.iter().any(|key| self.occurrences(key, depth) > 0) {
-                match self.lets_in(at, true) {
-                    Ok(()) => self.inside.push(at),
-                    Err(code) => self.stop(at, code),
-                }
+            let window = self.window(self.depth(at)).to_vec();
+            if self.note(at).keys.iter().any(|key| occurrences(key, &window) > 0) {
+                self.admit(at, Some(&window));
             }
         }
         for source in self.inside.clone() {
             for title in self.note(source).relations.cascade.clone() {
                 let target = self.world.notes.iter().position(|note| note.title == title);
-                let Some(at) = target.filter(|at| !self.inside.contains(at)) else { continue };
-                match self.lets_in(at, false) {
-                    Ok(()) => self.inside.push(at),
-                    Err(code) => self.stop(at, code),
+                if let Some(at) = target.filter(|at| !self.inside.contains(at)) {
+                    self.admit(at, None);
                 }
+            }
+        }
+    }
+
+    fn admit(&mut self, at: usize, texts: Option<&[String]>) {
+        match self.lets_in(at, texts) {
+            Ok(()) => self.inside.push(at),
+            Err(code) => self.stop(at, code),
+        }
+    }
+
+    /// The texts of the notes that came in last, and the notes that they name.
+    fn named_since(&self, newest: usize) -> (Vec<String>, Vec<usize>) {
+        let sources = self.inside[newest..].iter().map(|at| self.note(*at));
+        let sources = sources.filter(|note| !note.exclude_recursion);
+        let texts: Vec<String> = sources.map(|note| note.content.clone()).collect();
+        let is_named = |at: &usize| {
+            let note = self.note(*at);
+            let open = !note.kind.constant && !self.inside.contains(at);
+            open && note.keys.iter().any(|key| occurrences(key, &texts) > 0)
+        };
+        let named = (0..self.world.notes.len()).filter(is_named).collect();
+        (texts, named)
+    }
+
+    fn recursion(&mut self) {
+        if !self.world.rules.recursion.enabled {
+            return;
+        }
+        let mut newest = 0;
+        for _ in 0..self.world.rules.recursion.steps {
+            let (texts, named) = self.named_since(newest);
+            newest = self.inside.len();
+            for at in named {
+                let delayed = self.lets_in(at, None) == Err("delay");
+                if self.note(at).exclude_recursion && !delayed {
+                    self.stop(at, "excluded_from_recursion");
+                } else if self.lets_in(at, Some(&texts)) == Err("warmup")
+                    && self.lets_in(at, None) == Err("chance")
+                {
+                    // Here the dice come first.
+                    self.stop(at, "chance");
+                } else {
+                    self.admit(at, Some(&texts));
+                }
+            }
+            if self.inside.len() == newest {
+                return;
+            }
+        }
+        for at in self.named_since(newest).1 {
+            let excluded = self.note(at).exclude_recursion;
+            self.stop(at, if excluded { "excluded_from_recursion" } else { "recursion_limit" });
+        }
+    }
+
+    /// Notes that the newest messages are about.
+    fn topic(&mut self) {
+        let World { notes, rules, .. } = self.world;
+        let vault = Vault::compile(notes.clone(), rules);
+        let Some(search) = vault.search() else { return };
+        let text = self.window(rules.keys.depth as usize).join("\n");
+        for found in search.query(&text, rules.fuzzy.most, rules.fuzzy.min_score) {
+            let at = found.ix.0 as usize;
+            if !self.inside.contains(&at) {
+                let window = self.window(self.depth(at)).to_vec();
+                self.scores[at] = Some(Reverse(found.score.to_bits()));
+                self.admit(at, Some(&window));
             }
         }
     }
@@ -271,11 +349,10 @@ impl Oracle<'_> {
         self.take_out("blocked", |own, at| own.is_marked(at, &scene.blocks));
     }
 
-    fn importance(&self, at: usize) -> (u64, usize) {
+    fn importance(&self, at: usize) -> (u64, Option<Reverse<u64>>, usize) {
         let pinned = self.is_marked(at, &self.world.scene.pins);
         let priority = if pinned { 10.0 } else { self.note(at).priority };
-        // The bits of positive numbers sort as the numbers do.
-        (priority.to_bits(), at)
+        (priority.to_bits(), self.scores[at], at)
     }
 
     fn relations(&mut self) {
@@ -283,8 +360,8 @@ impl Oracle<'_> {
             // The least important first; of equals, the first title.
             let mut order = self.inside.clone();
             order.sort_by_key(|&at| {
-                let (priority, title) = self.importance(at);
-                (std::cmp::Reverse(priority), title)
+                let (priority, _, title) = self.importance(at);
+                (Reverse(priority), title)
             });
             let mut changed = false;
             for at in order {
@@ -350,8 +427,11 @@ impl Oracle<'_> {
 
 fn oracle(world: &World) -> BTreeMap<String, &'static str> {
     let count = world.notes.len();
-    let mut own = Oracle { world, inside: Vec::new(), codes: vec![None; count] };
+    let mut own =
+        Oracle { world, inside: Vec::new(), scores: vec![None; count], codes: vec![None; count] };
     own.matching();
+    own.recursion();
+    own.topic();
     own.scene();
     own.relations();
     own.budget();

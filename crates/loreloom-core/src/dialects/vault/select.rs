@@ -7,7 +7,10 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
-use super::{Matches, Pick, Stopped, Vault, VaultTurn, order::sort_picks};
+use super::{
+    Matches, Pick, Stopped, Vault, VaultCache, VaultTurn, matching::found_keys, order::sort_picks,
+    windows::Windows,
+};
 use crate::{
     library::EntryIx,
     note_selection::{Confidence, NoteChoice, closest_title},
@@ -215,7 +218,8 @@ fn meant<'a>(vault: &Vault, open: &[&'a Pick], title: &str) -> Vec<&'a Pick> {
     open.iter().copied().filter(|pick| title_of(pick) == meant).collect()
 }
 
-/// The candidates that were not selected, and why.
+/// The candidates that were not selected, and why. The keys behind them are added by
+/// [`add_keys`].
 pub fn turned_down(
     vault: &Vault,
     candidates: &[Pick],
@@ -234,6 +238,7 @@ pub fn turned_down(
             let stop = Stop::Unsure {
                 confidence: confidence.as_str().to_owned(),
                 needed: needed.as_str().to_owned(),
+                keys: Vec::new(),
             };
             for pick in meant(vault, &open, &choice.title) {
                 stops.insert(pick.ix, stop.clone());
@@ -243,15 +248,35 @@ pub fn turned_down(
     // In a choice from the whole vault, what nothing brought in is left to whoever asks for it.
     let is_open = |pick: &Pick| pick.reason == Reason::Key && pick.key.is_none();
     let stopped = open.into_iter().filter_map(|pick| {
-        let key = pick.key_text(vault).map(str::to_owned);
         let stop = stops.remove(&pick.ix).or_else(|| match fallback {
             _ if is_open(pick) => None,
             Some(to) => Some(Stop::FellBack { to }),
-            None => Some(Stop::NotSelected { key }),
+            None => Some(Stop::NotSelected { keys: Vec::new() }),
         })?;
         Some(Stopped { ix: pick.ix, stop })
     });
     stopped.collect()
+}
+
+/// Names the keys that brought each candidate before the model that turned it down.
+pub fn add_keys(
+    turn: VaultTurn<'_>,
+    candidates: &[Pick],
+    turned_down: &mut [Stopped],
+    cache: &mut VaultCache,
+) {
+    let vault = turn.vault;
+    let mut windows = Windows::new(turn, cache);
+    for one in turned_down {
+        let (Stop::NotSelected { keys } | Stop::Unsure { keys, .. }) = &mut one.stop else {
+            continue;
+        };
+        keys.extend(found_keys(vault, one.ix, windows.at(turn.depth_of(one.ix))));
+        // One that another note's text holds is not in the chat.
+        let pick = candidates.iter().find(|pick| pick.ix == one.ix);
+        let key = pick.and_then(|pick| pick.key_text(vault)).map(str::to_owned);
+        keys.extend(key.filter(|key| !keys.contains(key)));
+    }
 }
 
 impl Threshold {

@@ -13,6 +13,7 @@ use crate::{
     scan::Steps,
     state::StoryState,
     tokens::TokenCounter,
+    turn::Turn,
     units::{Depth, Tokens},
 };
 
@@ -46,11 +47,11 @@ pub(super) struct NoteText<'a> {
 }
 
 impl<'a> NoteRendering<'a> {
-    /// Replaces macros with these values and runs these scripts.
-    pub fn new(macros: MacroValues<'a>, rules: &'a Rules, variables: &Variables) -> Self {
+    /// Replaces macros and runs scripts as in this turn.
+    pub fn new(turn: &Turn<'a>, rules: &'a Rules, variables: &Variables) -> Self {
         let state = StoryState { variables: variables.clone(), ..StoryState::default() };
-        let (scripts, steps) = (rules.regex_scripts.as_slice(), Steps::within(rules.steps));
-        Self { macros, scripts, steps, state, has_written: false }
+        let (scripts, steps) = (turn.scripts(rules), Steps::within(rules.steps));
+        Self { macros: turn.macros(), scripts, steps, state, has_written: false }
     }
 
     /// The variables after the notes that were sent, if those changed any.

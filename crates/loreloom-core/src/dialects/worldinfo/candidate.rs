@@ -6,7 +6,7 @@ use super::fingerprint::sent_fingerprint;
 use crate::{
     book::Entry,
     engine::cause::EntryMatch,
-    library::{CompiledEntry, EntryIx, Library, group_names},
+    library::{CompiledEntry, EntryIx, Library},
     tokens::Measure,
 };
 
@@ -120,7 +120,7 @@ impl EntryCandidate {
     pub(super) fn groups(&self, library: &Library) -> Vec<Box<str>> {
         match &self.instead {
             _ if self.plain => Vec::new(),
-            Some(entry) => group_names(&entry.group.names),
+            Some(entry) => entry.group.each(),
             None => library.compiled(self.ix).groups.clone(),
         }
     }

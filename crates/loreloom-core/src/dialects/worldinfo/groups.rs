@@ -6,6 +6,7 @@ use crate::{
     dice::Dice,
     engine::groups::{Contender, GroupFacts, GroupRules, settle},
     library::{CompiledKey, KeyMode},
+    report::{GroupRule, Stop},
 };
 
 impl WorldInfoScan<'_> {
@@ -15,6 +16,7 @@ impl WorldInfoScan<'_> {
         if candidates.iter().all(|one| one.groups(library).is_empty()) {
             return candidates;
         }
+        let candidates = self.yielded(candidates);
         let contenders = candidates.iter().map(|one| {
             let cooling = one.recognised && self.scanner.timing.cooldown(one.ix).is_some();
             let (entry, groups) = (one.entry(library), one.groups(library));
@@ -31,6 +33,34 @@ impl WorldInfoScan<'_> {
         for (one, stop) in candidates.into_iter().zip(stops) {
             match stop {
                 Some(stop) => self.stops.add(one.key, stop),
+                None => left.push(one),
+            }
+        }
+        left
+    }
+
+    /// The candidates without those of groups in which the front end chose another member.
+    fn yielded(&mut self, candidates: Vec<EntryCandidate>) -> Vec<EntryCandidate> {
+        let input = self.scanner.input;
+        let (library, shown) = (input.library, &input.turn.input.shown);
+        if shown.is_empty() {
+            return candidates;
+        }
+        let mut left = Vec::with_capacity(candidates.len());
+        for one in candidates {
+            let own = &one.entry(library).id;
+            let groups = one.groups(library);
+            let chosen =
+                shown.iter().filter(|id| !shown.contains(own) && *id != own).find_map(|id| {
+                    let theirs = &library.compiled(library.find(id)?).groups;
+                    let group = groups.iter().find(|group| theirs.contains(group))?;
+                    Some((group.to_string(), id.clone()))
+                });
+            match chosen {
+                Some((group, winner)) => {
+                    let (winner, rule) = (Some(winner), GroupRule::AlreadyActive);
+                    self.stops.add(one.key, Stop::Group { group, winner, rule });
+                }
                 None => left.push(one),
             }
         }

@@ -81,7 +81,7 @@ pub fn place<'scan>(
     activated: &'scan [Activated],
 ) -> Vec<PlacedEntry<'scan>> {
     let library = input.library;
-    let (scripts, macros) = (&input.rules.regex_scripts, input.turn.macros());
+    let (scripts, macros) = (input.turn.scripts(input.rules), input.turn.macros());
     let steps = Steps::within(input.rules.steps);
     let mut walk: Vec<&Activated> = activated.iter().collect();
     stable_by(&mut walk, |a, b| {

@@ -122,7 +122,7 @@ impl<'a> TurnTexts<'a> {
     ) -> Self {
         let EngineInput { library, active, turn, rules, .. } = *input;
         let ScanSource { stages, transcript, prompts, words } = source;
-        let cards = card_texts(&turn.input.card).map(ScanText::new);
+        let cards = card_texts(&turn.input.card, &turn.input.card_block).map(ScanText::new);
         let prompts = prompts.iter().map(|prompt| ScanText::new(prompt.text.as_str()));
         let (cache, occurrences) = cache.begin(stages, words);
         let mut texts = Self {

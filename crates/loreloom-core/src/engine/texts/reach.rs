@@ -43,13 +43,16 @@ pub(crate) fn card_bits(sources: MatchSources) -> u8 {
     .fold(0, |bits, (at, &wanted)| bits | (u8::from(wanted) << at))
 }
 
-pub(super) fn card_texts(card: &CardTexts) -> [&str; 6] {
+/// The card texts in the order of their bits. `block` replaces those that are not known and that
+/// prompts contain: a character's note is inside the chat, and creator's notes are not sent.
+pub(super) fn card_texts<'a>(card: &'a CardTexts, block: &'a str) -> [&'a str; 6] {
+    let shown = |text: &'a String| if text.is_empty() { block } else { text };
     [
-        &card.persona,
-        &card.description,
-        &card.personality,
+        shown(&card.persona),
+        shown(&card.description),
+        shown(&card.personality),
         &card.depth_prompt,
-        &card.scenario,
+        shown(&card.scenario),
         &card.creator_notes,
     ]
 }

@@ -12,6 +12,7 @@
 
 use super::{
     charset::canonical,
+    failures::Failures,
     program::{Insn, Program, Single, Way},
     syntax::Assertion,
     text::Units,
@@ -19,8 +20,6 @@ use super::{
 
 /// No place in the text.
 pub(super) const NOWHERE: u32 = u32::MAX;
-/// The most bits for failures.
-const MOST_BITS: usize = 1 << 25;
 
 /// The steps are used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,40 +81,6 @@ enum Frame {
     },
 }
 
-/// Choices that failed, by site, place and which loops have advanced.
-struct Failures {
-    bits: Vec<u64>,
-    places: u32,
-    loops: u32,
-}
-
-impl Failures {
-    fn new(program: &Program, units: usize) -> Option<Self> {
-        let places = units + 1;
-        let bits = (program.sites? as usize).checked_mul(places)?.checked_shl(program.registers)?;
-        let places = u32::try_from(places).ok()?;
-        (bits <= MOST_BITS).then(|| Self {
-            bits: vec![0; bits / 64 + 1],
-            places,
-            loops: program.registers,
-        })
-    }
-
-    fn bit(&self, site: u32, at: u32, registers: &[u32]) -> u32 {
-        let advanced =
-            registers.iter().fold(0, |bits, entered| bits << 1 | u32::from(*entered == at));
-        (site * self.places + at) << self.loops | advanced
-    }
-
-    fn has(&self, bit: u32) -> bool {
-        self.bits[bit as usize / 64] & (1 << (bit % 64)) != 0
-    }
-
-    fn add(&mut self, bit: u32) {
-        self.bits[bit as usize / 64] |= 1 << (bit % 64);
-    }
-}
-
 /// A program at work on a text.
 pub(super) struct Machine<'m, T> {
     program: &'m Program,
@@ -159,7 +124,7 @@ impl<'m, T: Units> Machine<'m, T> {
     /// Remembers failures from now on, if the program allows that.
     pub(super) fn remember(&mut self) -> Result<bool, UsedUp> {
         self.failures = Failures::new(self.program, self.text.len());
-        let words = self.failures.as_ref().map_or(0, |failures| failures.bits.len());
+        let words = self.failures.as_ref().map_or(0, Failures::words);
         self.meter.spend(words as u64 / 8)?;
         Ok(self.failures.is_some())
     }

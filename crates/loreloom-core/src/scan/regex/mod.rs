@@ -8,6 +8,7 @@
 
 mod charset;
 mod class;
+mod failures;
 mod machine;
 mod parse;
 mod program;

@@ -1,6 +1,7 @@
 //! Changes that people make to memory. Each is one write, and each write can be undone.
 
 mod records;
+mod story_changes;
 
 use std::sync::Arc;
 

@@ -291,7 +291,7 @@ impl MemoryExchange {
         let write = Write {
             id: id.clone(),
             author: Author::Import,
-            note: "from Smart Memory".to_owned(),
+            note: "import".to_owned(),
             chat: None,
             at: self.clock.now(),
             story: None,

@@ -11,7 +11,7 @@ use loreloom_ports::{JobBody, MemoryError, Outcome};
 
 use super::{
     characters::JobCharacters,
-    passes::{ATTEMPTS, ClaimedJob, JobPasses, JobStory, PassResult},
+    passes::{ClaimedJob, JobPasses, JobStory, PassResult, body_again, is_last_try},
 };
 use crate::{
     cycle::{self, ChatPiece, Progress},
@@ -51,12 +51,12 @@ impl JobPasses {
         let report = cycle::catch_up(occasion, piece, round, claimed.backend, &mut progress).await;
         cast.close(&arcs);
         heard.keeps(&[], !report.failed.is_empty());
-        if let Some((error, _)) = report.unanswered()
-            && job.attempts < ATTEMPTS
+        if let Some((error, cause)) = report.unanswered()
+            && !is_last_try(job, cause)
         {
             let error = error.to_string();
-            let due = Timestamp(self.clock.now().0 + 5_000 * i64::from(job.attempts));
-            let body = job.body.clone();
+            let due = Timestamp(self.clock.now().0 + 5_000 * i64::from(job.tries().max(1)));
+            let body = body_again(job, cause);
             return Ok(PassResult::Unstored(Outcome::Again { body, due, error }));
         }
         let owners = self.finish(job, read, anchor, &mut cast, &before).await?;

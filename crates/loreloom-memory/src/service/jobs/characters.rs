@@ -7,8 +7,10 @@ use super::{StateChange, changed_character};
 use crate::{
     cycle::{Member, Round},
     inject::note_shown,
-    presence::{characters, is_same_person},
-    record::{CharacterMemory, ChatMemory, Insight, InsightKind, Retirement, StoryArc},
+    people::People,
+    presence::{Presence, characters},
+    record::{CharacterMemory, ChatMemory, Insight, Memory, MemoryKind, Retirement, StoryArc},
+    secrets::{Hearers, SecretSources, Secrets},
     service::{PathViews, Who},
     tiers::arcs::merge_persistent,
 };
@@ -24,6 +26,17 @@ pub(super) struct JobCharacter {
 }
 
 impl JobCharacter {
+    /// Takes back what a pass without confirmation did to these memories.
+    fn do_not_fade(&mut self, is_meant: impl Fn(&Memory) -> bool) {
+        for old in self.before.memories.iter().filter(|old| is_meant(old)) {
+            let new = self.after.memories.iter_mut().find(|new| new.id == old.id);
+            if let Some(new) = new.filter(|new| new.unconfirmed_since > old.unconfirmed_since) {
+                (new.unconfirmed_since, new.confidence) = (old.unconfirmed_since, old.confidence);
+                new.retired = new.retired.filter(|why| *why != Retirement::Unconfirmed);
+            }
+        }
+    }
+
     /// Who knew what before.
     pub(super) fn insights_before(&self) -> Vec<Insight> {
         self.before.epistemic_knowledge.clone()
@@ -45,7 +58,8 @@ impl JobCharacters {
         path: &[PathItem],
     ) -> Result<Self, MemoryError> {
         let speakers: Vec<Who> = job.body.speakers.iter().map(who).collect();
-        let is_new = |name: &&&str| !speakers.iter().any(|who| is_same_person(&who.name, name));
+        let people = People::of(path);
+        let is_new = |name: &&&str| !speakers.iter().any(|who| people.are_one(&who.name, name));
         let named = characters(path);
         let others: Vec<Who> =
             named.iter().filter(is_new).map(|name| views.with_policy(Who::named(name))).collect();
@@ -101,14 +115,14 @@ impl JobCharacters {
 
     /// Gives each character what it knows, and what is hidden from it, so that it stays hidden
     /// in its other chats too. Insights about nobody here stay with the first.
-    pub(super) fn share_out(&mut self) {
+    pub(super) fn share_out(&mut self, path: &[PathItem]) {
         let Some(first) = self.all.first_mut() else { return };
         let pool = std::mem::take(&mut first.after.epistemic_knowledge);
         let names: Vec<String> = self.all.iter().map(|one| one.who.name.clone()).collect();
+        let people = People::of(path);
+        let hearers = Hearers::of(&people, path, &pool);
         let concerns = |insight: &Insight, name: &str| {
-            let target = insight.target.as_deref().unwrap_or_default();
-            let hidden = insight.kind == InsightKind::Hiding && is_same_person(target, name);
-            is_same_person(&insight.subject, name) || hidden
+            people.are_one(&insight.subject, name) || hearers.is_hidden_from(insight, name)
         };
         for (at, one) in self.all.iter_mut().enumerate() {
             let knew = |insight: &Insight| {
@@ -148,15 +162,29 @@ impl JobCharacters {
             if !stay {
                 continue;
             }
-            for old in one.before.memories.iter().filter(|old| shown.contains(&old.id)) {
-                let Some(new) = one.after.memories.iter_mut().find(|new| new.id == old.id) else {
-                    continue;
-                };
-                if new.unconfirmed_since > old.unconfirmed_since {
-                    (new.unconfirmed_since, new.confidence) =
-                        (old.unconfirmed_since, old.confidence);
-                    new.retired = new.retired.filter(|why| *why != Retirement::Unconfirmed);
-                }
+            one.do_not_fade(|memory| shown.contains(&memory.id));
+        }
+    }
+
+    /// Keeps memories from fading that are withheld from their own character: no prompt shows
+    /// them, so nothing can confirm them.
+    pub(super) fn keep_withheld(&mut self, path: &[PathItem]) {
+        let people = People::of(path);
+        for at in 0..self.all.len() {
+            let name = self.all[at].who.name.clone();
+            let others = self.all.iter().enumerate().filter(|(other, _)| *other != at);
+            let private = others.flat_map(|(_, one)| &one.after.memories);
+            let sources = SecretSources {
+                insights: self.all.iter().flat_map(|one| &one.after.epistemic_knowledge).collect(),
+                private: private.filter(|one| one.kind == MemoryKind::Private).collect(),
+                path,
+                people: &people,
+                presence: &Presence::among(&people, path, &name),
+                embed: None,
+            };
+            let secrets = Secrets::of(&sources, &name);
+            if !secrets.is_empty() {
+                self.all[at].do_not_fade(|memory| secrets.told_by_memory(memory));
             }
         }
     }

@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use super::{
     StateChange,
     accounting::Listening,
-    cached_embedder::CachedEmbedder,
     changed_chat,
     characters::{JobCharacter, JobCharacters},
     grounding::{self, GroundingSources},
@@ -25,7 +24,7 @@ use super::{
 use crate::{
     cycle::{self, Backend, CycleReport, Occasion, Progress, WorkingMemory},
     record::{ChatMemory, Insight},
-    service::{ModelRoles, Options, PathViews, Who},
+    service::{ModelRoles, Options, PathViews, Who, cached_embedder::CachedEmbedder},
     text::QuarterEstimate,
     tiers::Config,
 };
@@ -133,7 +132,8 @@ impl JobPasses {
         let mut progress = saved_answers(&job.body, &seen);
         let before = cast.chat.clone();
         let first = cast.first();
-        let occasion = self.occasion(job, &story.items, &first);
+        let lore = self.recent_lore(&job.tenant, &job.chat, &story.items).await?;
+        let occasion = Occasion { lore: &lore, ..self.occasion(job, &story.items, &first) };
         let report = match (job.kind, cast.all.as_mut_slice()) {
             (_, []) => CycleReport::default(),
             (JobKind::Reply, [one, ..]) => {
@@ -176,8 +176,11 @@ impl JobPasses {
             let lore = self.recent_lore(&job.tenant, &job.chat, items).await?;
             hold_ungrounded(items, &lore, cast, before);
         }
-        cast.share_out();
+        cast.share_out(items);
         cast.shown(&job.body.shown, self.clock.now().0, rules.shown_stay);
+        if rules.keeps_secrets {
+            cast.keep_withheld(items);
+        }
         let mut owners = cast.events(anchor);
         let seen = cast.chat_seen;
         let changed = StateChange { before, after: &cast.chat, seen, anchor };
@@ -207,6 +210,7 @@ impl JobPasses {
             counter: &QuarterEstimate,
             now: self.clock.now().0,
             seed: &job.body.seed,
+            lore: &[],
         }
     }
 
@@ -214,24 +218,24 @@ impl JobPasses {
     fn again(&self, job: &Job, passed: &PassOutput) -> Option<Outcome> {
         let (failure, cause) = passed.report.unanswered()?;
         let error = failure.to_string();
-        if job.attempts >= ATTEMPTS {
+        if is_last_try(job, cause) {
             // A part of the work is worth storing; none at all is a failure.
             let did_something = passed.owners.iter().any(|given| !given.events.is_empty());
             return (!did_something).then_some(Outcome::Failed { error });
         }
         let answers = serde_json::to_string(&passed.saved).ok();
         Some(Outcome::Again {
-            body: JobBody { answers, ..job.body.clone() },
-            due: self.later(job.attempts, cause),
+            body: JobBody { answers, ..body_again(job, cause) },
+            due: self.later(job.tries(), cause),
             error,
         })
     }
 
     /// When to try again: twice as long after each try, or when the model allows it.
-    fn later(&self, attempts: u32, cause: &ModelError) -> Timestamp {
+    fn later(&self, tries: u32, cause: &ModelError) -> Timestamp {
         const FIRST: i64 = 5_000;
         const LONGEST: i64 = 600_000;
-        let wait = FIRST.saturating_mul(1 << attempts.clamp(1, 10).saturating_sub(1)).min(LONGEST);
+        let wait = FIRST.saturating_mul(1 << tries.clamp(1, 10).saturating_sub(1)).min(LONGEST);
         let asked = match cause {
             ModelError::RateLimited { retry_after: Some(wait), .. } => {
                 i64::try_from(wait.as_millis()).unwrap_or(LONGEST)
@@ -239,6 +243,7 @@ impl JobPasses {
             ModelError::RateLimited { retry_after: None, .. }
             | ModelError::Unreachable { .. }
             | ModelError::TimedOut { .. }
+            | ModelError::TakenBack { .. }
             | ModelError::Refused { .. }
             | ModelError::Garbled { .. } => 0,
         };
@@ -306,6 +311,21 @@ impl JobPasses {
     }
 }
 
+/// Whether a job is not tried again after this failure of its model.
+pub(super) fn is_last_try(job: &Job, cause: &ModelError) -> bool {
+    !is_taken_back(cause) && job.tries() >= ATTEMPTS
+}
+
+/// The body of a job that is tried again after this failure of its model.
+pub(super) fn body_again(job: &Job, cause: &ModelError) -> JobBody {
+    let taken_back = job.body.taken_back + u32::from(is_taken_back(cause));
+    JobBody { taken_back, ..job.body.clone() }
+}
+
+fn is_taken_back(cause: &ModelError) -> bool {
+    matches!(cause, ModelError::TakenBack { .. })
+}
+
 /// Holds back what neither the messages nor the lore support.
 fn hold_ungrounded(
     items: &[PathItem],
@@ -368,4 +388,44 @@ fn saved_answers(body: &JobBody, seen: &[u64]) -> Progress {
     let saved: Option<SavedAnswers> =
         body.answers.as_deref().and_then(|answers| serde_json::from_str(answers).ok());
     saved.filter(|saved| saved.based_on == seen).map(|saved| saved.progress).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use loreloom_core::ids::TenantId;
+    use loreloom_ports::{JobId, JobState};
+
+    use super::*;
+
+    fn job(attempts: u32, taken_back: u32) -> Job {
+        Job {
+            tenant: TenantId::local(),
+            id: JobId(1),
+            chat: "quay".into(),
+            kind: JobKind::Extract,
+            connection: "lent".into(),
+            priority: 0,
+            body: JobBody { taken_back, ..JobBody::default() },
+            state: JobState::Running,
+            attempts,
+            due: Timestamp(0),
+            worker: None,
+            lease: None,
+            error: None,
+            created: Timestamp(0),
+            updated: Timestamp(0),
+        }
+    }
+
+    #[test]
+    fn a_question_that_was_taken_back_costs_no_try() {
+        let (address, reason) = ("lent".to_owned(), "the user went first".to_owned());
+        let failure = ModelError::TimedOut { address: address.clone(), seconds: 1 };
+        let taken_back = ModelError::TakenBack { address, reason };
+        assert!(is_last_try(&job(ATTEMPTS, 0), &failure));
+        assert!(!is_last_try(&job(ATTEMPTS, 0), &taken_back));
+        assert!(!is_last_try(&job(ATTEMPTS + 3, 4), &failure), "five of them were tries");
+        assert_eq!(body_again(&job(2, 1), &failure).taken_back, 1);
+        assert_eq!(body_again(&job(2, 1), &taken_back).taken_back, 2);
+    }
 }

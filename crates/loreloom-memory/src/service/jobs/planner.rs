@@ -15,7 +15,8 @@ use rustc_hash::FxHashSet;
 use tokio::sync::Notify;
 
 use crate::{
-    presence::{characters, is_same_person},
+    people::People,
+    presence::characters,
     record::ChatMemory,
     schedule,
     service::{ModelRoles, ModelUse, Options, PathViews, Who, turn::TurnUsage, views::ChatPath},
@@ -132,7 +133,8 @@ impl JobPlanner {
         last: Option<usize>,
     ) -> Vec<JobSpeaker> {
         let since = &reply.path[last.unwrap_or(0).min(reply.path.len())..];
-        let is_new = |name: &&&str| !speakers.iter().any(|who| is_same_person(&who.name, name));
+        let people = People::of(reply.path);
+        let is_new = |name: &&&str| !speakers.iter().any(|who| people.are_one(&who.name, name));
         let cast = characters(since);
         let others: Vec<Who> = cast.iter().filter(is_new).map(|name| Who::named(name)).collect();
         self.writers(&others).iter().map(job_speaker).collect()

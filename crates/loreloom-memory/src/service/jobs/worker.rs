@@ -8,6 +8,7 @@ use tokio::sync::{Notify, watch};
 
 use super::{
     accounting::Listening,
+    foreground::{Foreground, IdleModel},
     passes::{ATTEMPTS, ClaimedJob, JobPasses, PassResult, step},
 };
 use crate::{
@@ -38,6 +39,14 @@ pub struct JobRun {
     pub outcome: Option<Outcome>,
 }
 
+/// What a worker waits for.
+pub(in crate::service) struct JobSignals {
+    /// A job was queued.
+    pub(in crate::service) queued: Arc<Notify>,
+    /// Nobody waits for a reply.
+    pub(in crate::service) foreground: Arc<Foreground>,
+}
+
 /// Runs queued jobs.
 pub struct JobWorker {
     jobs: Arc<dyn JobQueue>,
@@ -45,6 +54,7 @@ pub struct JobWorker {
     models: Arc<ModelRoles>,
     passes: JobPasses,
     queued: Arc<Notify>,
+    foreground: Arc<Foreground>,
 }
 
 impl JobWorker {
@@ -53,8 +63,9 @@ impl JobWorker {
         views: &Arc<PathViews>,
         models: &Arc<ModelRoles>,
         options: &Arc<Options>,
-        queued: Arc<Notify>,
+        signals: JobSignals,
     ) -> Self {
+        let JobSignals { queued, foreground } = signals;
         let passes = JobPasses {
             story: Arc::clone(&ports.story),
             log: Arc::clone(&ports.log),
@@ -69,6 +80,7 @@ impl JobWorker {
             models: Arc::clone(models),
             passes,
             queued,
+            foreground,
         }
     }
 
@@ -88,7 +100,10 @@ impl JobWorker {
         let claiming = Claiming { worker: worker.to_owned(), now, until: after(now), connections };
         let Some(mut job) = self.jobs.claim(&claiming).await? else { return Ok(None) };
         loop {
-            let heard = Listening::new(backend.model, job.body.account.clone());
+            let one_slot = self.models.used().is_some_and(|model| model.at_once == 1);
+            let foreground = one_slot.then_some(self.foreground.as_ref());
+            let idle = IdleModel { model: backend.model, foreground };
+            let heard = Listening::new(&idle, job.body.account.clone());
             let backend = Backend { model: &heard, ..backend };
             let claimed = ClaimedJob { job: &job, worker, backend, heard: &heard };
             let outcome = match self.run_with_heartbeat(claimed, stop).await? {
@@ -154,10 +169,10 @@ impl JobWorker {
     /// Tries again after a failure of the store, as after one of the model.
     fn failed(&self, job: &Job, error: &MemoryError) -> Outcome {
         let error = error.to_string();
-        if job.attempts >= ATTEMPTS {
+        if job.tries() >= ATTEMPTS {
             return Outcome::Failed { error };
         }
-        let due = Timestamp(self.clock.now().0 + 5_000 * i64::from(job.attempts.max(1)));
+        let due = Timestamp(self.clock.now().0 + 5_000 * i64::from(job.tries().max(1)));
         Outcome::Again { body: job.body.clone(), due, error }
     }
 
@@ -197,7 +212,7 @@ impl JobWorker {
 }
 
 /// Waits until `stop` is set; for ever if its sender is gone.
-async fn stopped(stop: &mut Stop) {
+pub(in crate::service) async fn stopped(stop: &mut Stop) {
     if stop.wait_for(|stop| *stop).await.is_err() {
         std::future::pending::<()>().await;
     }

@@ -185,7 +185,9 @@ fn memory_events(
             all.push(StoryEvent { replaces, ..of(StoryEventKind::Created, key) });
             all
         }
-        MemoryEventKind::Retired => vec![of(StoryEventKind::Retired, key)],
+        MemoryEventKind::Retired | MemoryEventKind::Retconned => {
+            vec![of(StoryEventKind::Retired, key)]
+        }
         MemoryEventKind::Superseded
         | MemoryEventKind::Confirmed
         | MemoryEventKind::Faded
@@ -193,6 +195,7 @@ fn memory_events(
         | MemoryEventKind::Edited
         | MemoryEventKind::Removed
         | MemoryEventKind::Reverted
+        | MemoryEventKind::Revealed
         | MemoryEventKind::Forgotten => Vec::new(),
     }
 }

@@ -8,7 +8,7 @@ use loreloom_ports::MemoryError;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use super::{TurnRecall, with_world};
+use super::{TurnRecall, knowledge_filter::Reader, with_world};
 use crate::{
     record::{ChatMemory, Memory},
     service::{Who, views::ChatPath},
@@ -49,10 +49,11 @@ impl TurnRecall {
     ) -> Result<Vec<Withheld>, MemoryError> {
         let speaker = self.views.with_policy(speaker.clone());
         let view = self.views.view(tenant, chat, path, &speaker).await?;
-        let filter = self.filter(ChatPath { tenant, chat, path }, &speaker, &view).await?;
+        let reader = Reader { who: &speaker, group: &[] };
+        let filter = self.filter(ChatPath { tenant, chat, path }, reader, &view).await?;
         let all = with_world(&view);
         let (own, shared) =
-            (filter.character(&all, &FxHashSet::default(), false), filter.chat(&view.chat));
+            (filter.character(&all, &FxHashSet::default(), false), filter.chat(&view.chat, path));
         let mut withheld = Vec::new();
         let mut note = |tier, before: Vec<&str>, after: Vec<&str>| {
             let gone = before.into_iter().filter(|text| !after.contains(text));

@@ -5,8 +5,9 @@ mod parse;
 use loreloom_core::chat::PathItem;
 
 pub use self::parse::parse;
-use super::{Config, GUARD, contents};
+use super::{Config, GUARD, contents, part, prompt};
 use crate::{
+    cast::StoryCast,
     pass::{ModelQuestion, Need, Purpose, Script},
     record::Memory,
     reply::is_refusal,
@@ -15,16 +16,15 @@ use crate::{
 };
 
 /// The sections of a summary, and how an update treats each.
-const SECTIONS: [(&str, &str); 9] = [
+const SECTIONS: [(&str, &str); 8] = [
     ("Setting", "rewrite: where and when the story now is"),
     ("People present", "rewrite: who is there now and in what state"),
     ("Key events", "append: never drop an earlier event"),
     ("Relationships", "rewrite: how people stand to each other now"),
     ("Revelations", "append: never drop an earlier one"),
     ("Threads", "update: add new ones, mark those that ended as resolved"),
-    ("The user's direction", "rewrite: what the user seems to want from the story"),
+    ("The player's direction", "rewrite: what the player seems to want from the story"),
     ("Current moment", "rewrite: what is happening right now"),
-    ("Next beat", "rewrite: what is about to happen"),
 ];
 
 /// What a compaction works on.
@@ -80,10 +80,15 @@ pub fn run(
     let rules = input.config.rules;
     let text = script.ask_for(prompt_for(input, old, &news), rules.text, |reply| {
         let text = parse(reply, rules);
-        let is_summary = !rules.text.is_tolerant() || is_summary(reply, &text);
-        (!text.is_empty() && is_summary).then_some(text)
+        let is_whole = !rules.text.is_tolerant()
+            || is_summary(reply, &text) && (parse::is_closed(reply) || keeps_sections(old, &text));
+        (!text.is_empty() && is_whole).then_some(text)
     })?;
     Ok(match text {
+        Some(text) if rules.text.is_tolerant() => {
+            let text = StoryCast::of(input.chat, "").named(&text);
+            CompactionOutcome::Written { text, end }
+        }
         Some(text) => CompactionOutcome::Written { text, end },
         None => CompactionOutcome::Failed,
     })
@@ -98,6 +103,14 @@ fn is_summary(reply: &str, text: &str) -> bool {
     (parse::is_marked(reply) || sections.count() >= LEAST) && !is_refusal(text)
 }
 
+/// Whether a text has every section of the summary that it replaces. A reply that breaks off at the
+/// token limit has lost the last ones.
+fn keeps_sections(old: Option<&str>, text: &str) -> bool {
+    let (old, new) = (old.unwrap_or_default().to_lowercase(), text.to_lowercase());
+    let mut titles = SECTIONS.iter().map(|(title, _)| title.to_lowercase());
+    titles.all(|title| !old.contains(&title) || new.contains(&title))
+}
+
 /// Asks for a first summary, or for an update of `old`.
 pub fn prompt_for(input: &CompactionInput<'_>, old: Option<&str>, news: &str) -> ModelQuestion {
     let sections: Vec<String> = SECTIONS
@@ -109,22 +122,30 @@ pub fn prompt_for(input: &CompactionInput<'_>, old: Option<&str>, news: &str) ->
         })
         .collect();
     let task = match old {
-        Some(old) => format!(
-            "Bring this summary of a story up to date with what happened since. Write all nine \
-             sections in full; the note behind each says how to treat it.\n\n\
-             Summary so far:\n{old}\n\nSince then:\n{news}"
-        ),
-        None => format!("Summarise this story in nine sections.\n\nStory:\n{news}"),
+        Some(_) => {
+            "Bring the summary of this story up to date with what happened since. Write all \
+             sections in full; the note behind each says how to treat it."
+        }
+        None => "Summarise this story.",
     };
+    let form = format!(
+        "{task} Answer with [SUMMARY], then these sections, then [/SUMMARY]:\n{}\n\
+         Example of a section: 1. Setting: the Old Mill above Carrow, on a winter evening.\n\
+         Leave out a section that would be empty. Use names. Tell what happened, and nothing \
+         that has not happened yet.",
+        sections.join("\n")
+    );
+    let (known, before) = (digest(input), old.unwrap_or_default());
     ModelQuestion {
         purpose: Purpose::Compaction,
-        prompt: format!(
-            "{GUARD}\n\n{task}\n\n\
-             Kept elsewhere, so no need to repeat:\n{}\n\n\
-             Answer with [SUMMARY], then these sections, then [/SUMMARY]:\n{}",
-            digest(input),
-            sections.join("\n")
-        ),
+        prompt: prompt(&[
+            GUARD,
+            &form,
+            &StoryCast::of(input.chat, "").sentence(),
+            &part("Kept elsewhere, no need to repeat", &known),
+            &part("Summary so far", before),
+            &part(if old.is_some() { "Since then" } else { "Story" }, news),
+        ]),
         max_tokens: input.config.settings.compaction_response_length,
     }
 }
@@ -136,5 +157,25 @@ fn digest(input: &CompactionInput<'_>) -> String {
         let list = contents(memories);
         head(&list, MOST * QuarterEstimate::CHARACTERS).to_owned()
     };
-    format!("{}\n{}", cut(input.longterm), cut(input.session))
+    format!("{}\n{}", cut(input.longterm), cut(input.session)).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_update_that_breaks_off_keeps_every_section() {
+        let old = Some("1. Setting: the pier\n2. Key events: the bell rang\n3. Threads: the key");
+        for (text, expected) in [
+            ("1. Setting: the mill\n2. Key events: a storm\n3. Threads: none", true),
+            ("**Setting** the mill\n**key events** a storm\n**THREADS** none", true),
+            ("1. Setting: the mill\n2. Key events: the bell rang, and then", false),
+        ] {
+            assert_eq!(keeps_sections(old, text), expected, "{text}");
+            assert!(keeps_sections(None, text), "a first summary has nothing to lose: {text}");
+        }
+        assert!(parse::is_closed("[SUMMARY]\n1. Setting: x\n[/SUMMARY]"));
+        assert!(!parse::is_closed("[SUMMARY]\n1. Setting: x"));
+    }
 }

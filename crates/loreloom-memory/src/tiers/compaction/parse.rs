@@ -51,6 +51,12 @@ pub(super) fn is_marked(reply: &str) -> bool {
     MARKED.iter().any(|marked| marked.is_match(reply))
 }
 
+/// Whether a reply says where its summary ends.
+pub(super) fn is_closed(reply: &str) -> bool {
+    let [square, _, angle, _] = &*MARKED;
+    square.is_match(reply) || angle.is_match(reply)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

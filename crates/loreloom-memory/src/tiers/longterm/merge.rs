@@ -31,7 +31,7 @@ fn rank(memory: &Memory) -> f64 {
     let bonus = match memory.kind {
         MemoryKind::Relationship => 30.0,
         MemoryKind::Fact => 20.0,
-        MemoryKind::Preference => 10.0,
+        MemoryKind::Preference | MemoryKind::Private => 10.0,
         MemoryKind::Event
         | MemoryKind::Scene
         | MemoryKind::Revelation

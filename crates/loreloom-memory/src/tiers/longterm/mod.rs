@@ -5,11 +5,17 @@ mod pass;
 mod prompt;
 
 use super::{MemoryCandidate, consolidation::Tier, parse_lines};
-use crate::rules::Rules;
+use crate::{
+    pass::{Need, Script},
+    reply::plain_lines,
+    rules::Rules,
+    text::{TextRules, reply_lines},
+};
 
+pub(super) use self::prompt::{KINDS, REPLACES, RULES, VALUES};
 pub use self::{
     pass::{LongTermInput, LongTermOutcome, run},
-    prompt::{prompt_for, update_prompt},
+    prompt::{prompt_for, update_prompt, updates_prompt},
 };
 
 /// Words of a model that guesses.
@@ -52,9 +58,57 @@ pub fn parse_update(reply: &str) -> UpdateAnswer {
     }
 }
 
+/// Asks how pairs of a newer and an older statement relate: all in one question, or with literal
+/// rules one after the other. `None` if there is no answer for a pair.
+pub(super) fn answers_about(
+    pairs: &[(&str, &str)],
+    rules: TextRules,
+    script: &mut Script<'_>,
+) -> Result<Vec<Option<UpdateAnswer>>, Need> {
+    if !rules.is_tolerant() || pairs.len() < 2 {
+        let ask = |(new, old): &(&str, &str)| -> Result<Option<UpdateAnswer>, Need> {
+            Ok(script.ask(update_prompt(new, old))?.map(parse_update))
+        };
+        return pairs.iter().map(ask).collect();
+    }
+    let reply = script.ask(updates_prompt(pairs))?;
+    Ok(reply.map_or_else(|| vec![None; pairs.len()], |reply| parse_updates(reply, pairs.len())))
+}
+
+/// Reads lines such as `1. UPDATE`. Without numbers, the lines count in their order.
+fn parse_updates(reply: &str, count: usize) -> Vec<Option<UpdateAnswer>> {
+    let mut answers = vec![None; count];
+    let digits = |line: &str| -> Option<usize> {
+        let start = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+        let end = start.find(|c: char| !c.is_ascii_digit()).unwrap_or(start.len());
+        start[..end].parse::<usize>().ok()?.checked_sub(1)
+    };
+    for (at, line) in reply_lines(reply).enumerate() {
+        let place = digits(line).unwrap_or(at);
+        let words = plain_lines(line, TextRules::Tolerant);
+        if let Some(answer) = answers.get_mut(place) {
+            *answer = Some(parse_update(words.trim_start_matches(|c: char| !c.is_alphabetic())));
+        }
+    }
+    answers
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_reply_answers_for_several_pairs() {
+        let [update, same] = [Some(UpdateAnswer::Update), Some(UpdateAnswer::Same)];
+        for (reply, expected) in [
+            ("1. UPDATE\n2. SAME", [update, same]),
+            ("- 2: **SAME**\n- 1: update", [update, same]),
+            ("UPDATE\nSAME", [update, same]),
+            ("2) same", [None, same]),
+        ] {
+            assert_eq!(parse_updates(reply, 2), expected, "{reply}");
+        }
+    }
 
     #[test]
     fn only_a_clear_first_word_counts_as_an_answer() {

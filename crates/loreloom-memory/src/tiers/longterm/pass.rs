@@ -1,9 +1,9 @@
 //! One long-term pass: extract, compare, ask about unclear pairs, merge, link.
 
 use super::{
-    UpdateAnswer, is_fit,
+    UpdateAnswer, answers_about, is_fit,
     merge::{Newcomer, take_in},
-    parse_update, prompt_for, update_prompt,
+    prompt_for,
 };
 use crate::{
     ids::Ids,
@@ -12,9 +12,11 @@ use crate::{
     tiers::{
         Config, PassSource,
         consolidation::Tier,
+        healing::replace_wounds,
         lines::read_lines,
         memories::{
-            Numbered, assemble, confirm_and_decay, faded, link, revive, screened, split, supersede,
+            Numbered, assemble, confirm_and_decay, faded, link, relevant, replace_by_number,
+            revive, screened, split, supersede, with_names,
         },
         relationships, triggers,
     },
@@ -59,17 +61,23 @@ pub fn run(input: &LongTermInput<'_>, script: &mut Script<'_>) -> Result<LongTer
         return Ok(unchanged(input));
     }
     let (mut active, mut retired) = split(&input.memory.memories);
-    let shown: Vec<&Memory> = active.iter().collect();
+    let shown = relevant(active.iter().collect(), source.chat, rules);
     let question = prompt_for(source, input.character, &shown);
     let read =
         script.ask_for(question, rules.text, |reply| read_lines(reply, Tier::LongTerm, rules))?;
-    let known: Vec<&Memory> = shown.into_iter().chain(faded(&retired, rules)).collect();
+    let known: Vec<&Memory> = active.iter().chain(faded(&retired, rules)).collect();
     let mut ids = input.ids.clone();
-    let candidates = screened(read.unwrap_or_default(), &mut ids, is_fit);
+    let mut read = with_names(read.unwrap_or_default(), source, rules);
+    read.retain(|new| source.is_heard(&new.content));
+    let candidates = screened(read, &mut ids, is_fit);
     if candidates.is_empty() {
         return Ok(unchanged(input));
     }
-    let verified = compare(&candidates, &known, config, script)?;
+    let mut verified = compare(&candidates, &known, config, script)?;
+    replace_by_number(&mut verified, &candidates, &shown);
+    if config.rules.text.is_tolerant() {
+        replace_wounds(&mut verified, &candidates, &known);
+    }
     let (newcomers, confirmed) = settle(&candidates, verified, &known, input, script)?;
     let any_new = !newcomers.is_empty();
     let replaced = newcomers.iter().filter_map(|new| new.replaces.as_ref());
@@ -131,6 +139,22 @@ fn settle(
     let rules = input.config.rules;
     let mut newcomers = Vec::new();
     let mut confirmed = verified.confirmed;
+    let text_of = |id: &MemoryId| {
+        let old = known.iter().find(|memory| memory.id == *id);
+        old.map_or("", |memory| memory.content.as_str())
+    };
+    let pairs: Vec<(&str, &str)> = verified
+        .passed
+        .iter()
+        .filter_map(|passed| match &passed.neighbour {
+            Some(Neighbour::Uncertain { existing, .. }) => {
+                let new = &candidates[passed.candidate].candidate;
+                Some((new.content.as_str(), text_of(existing)))
+            }
+            Some(Neighbour::Superseded(_)) | None => None,
+        })
+        .collect();
+    let mut answers = answers_about(&pairs, rules.text, script)?.into_iter();
     for passed in verified.passed {
         let new = &candidates[passed.candidate];
         let mut memory =
@@ -138,30 +162,24 @@ fn settle(
         let replaces = match passed.neighbour {
             None => None,
             Some(Neighbour::Superseded(id)) => Some(id),
-            Some(Neighbour::Uncertain { existing, .. }) => {
-                let old = known.iter().find(|memory| memory.id == existing);
-                let old = old.map_or("", |memory| memory.content.as_str());
-                match script.ask(update_prompt(&memory.content, old))?.map(parse_update) {
-                    Some(UpdateAnswer::Update) => Some(existing),
-                    Some(UpdateAnswer::Same) if rules.drop_confirmed_duplicates => {
-                        confirmed.push(existing);
-                        continue;
-                    }
-                    Some(UpdateAnswer::Contradiction) if rules.keep_contradictions => {
-                        memory.contradicts.push(existing);
-                        None
-                    }
-                    Some(
-                        UpdateAnswer::Same
-                        | UpdateAnswer::Independent
-                        | UpdateAnswer::Contradiction,
-                    ) => None,
-                    None => {
-                        memory.unverified = true;
-                        None
-                    }
+            Some(Neighbour::Uncertain { existing, .. }) => match answers.next().flatten() {
+                Some(UpdateAnswer::Update) => Some(existing),
+                Some(UpdateAnswer::Same) if rules.drop_confirmed_duplicates => {
+                    confirmed.push(existing);
+                    continue;
                 }
-            }
+                Some(UpdateAnswer::Contradiction) if rules.keep_contradictions => {
+                    memory.contradicts.push(existing);
+                    None
+                }
+                Some(
+                    UpdateAnswer::Same | UpdateAnswer::Independent | UpdateAnswer::Contradiction,
+                ) => None,
+                None => {
+                    memory.unverified = true;
+                    None
+                }
+            },
         };
         newcomers.push(Newcomer { memory, replaces });
     }

@@ -2,12 +2,14 @@
 
 use loreloom_core::chat::{PathItem, Role};
 
-use super::{break_prompt, cast_changed, is_break, parse_break, summary_prompt};
+use super::{
+    SceneSign, break_prompt, cast_changed, is_break, parse_break, scene_sign, summary_prompt,
+};
 use crate::{
     pass::{Need, Script},
     record::{Entity, Scene},
     reply::prose,
-    text::{head, tail},
+    text::{TextRules, head, tail},
     tiers::Config,
     window::lines,
 };
@@ -38,6 +40,8 @@ pub struct ScenesOutcome {
     pub ended: bool,
     /// Past scenes.
     pub history: Vec<Scene>,
+    /// Scenes that newer ones took the place of, without their summaries.
+    pub older: Vec<Scene>,
 }
 
 /// How many scenes a new one is compared with.
@@ -45,7 +49,7 @@ const COMPARED: usize = 3;
 
 /// Runs a pass. A scene whose summary repeats the last scene continues that scene.
 pub fn run(input: &ScenesInput<'_>, script: &mut Script<'_>) -> Result<ScenesOutcome, Need> {
-    let stays = || ScenesOutcome { ended: false, history: input.history.to_vec() };
+    let stays = || ScenesOutcome { history: input.history.to_vec(), ..ScenesOutcome::default() };
     let length = input.buffer.iter().filter(|item| item.message.role != Role::System).count();
     if length < input.config.settings.scene_min_messages || !has_ended(input, script)? {
         return Ok(stays());
@@ -64,7 +68,7 @@ pub fn run(input: &ScenesInput<'_>, script: &mut Script<'_>) -> Result<ScenesOut
     let mut history = input.history.to_vec();
     if let Some(last) = history.last_mut().filter(|last| repeats(last)) {
         last.receipts.extend(input.buffer.iter().map(|item| item.id));
-        return Ok(ScenesOutcome { ended: true, history });
+        return Ok(ScenesOutcome { ended: true, history, older: Vec::new() });
     }
     history.push(Scene {
         summary: summary.to_owned(),
@@ -73,19 +77,29 @@ pub fn run(input: &ScenesInput<'_>, script: &mut Script<'_>) -> Result<ScenesOut
         receipts: input.buffer.iter().map(|item| item.id).collect(),
     });
     let excess = history.len().saturating_sub(input.config.settings.scene_max_history);
-    history.drain(..excess);
-    Ok(ScenesOutcome { ended: true, history })
+    let older = history.drain(..excess).map(Scene::without_summary);
+    let older = older.filter(Scene::has_no_summary).collect();
+    Ok(ScenesOutcome { ended: true, history, older })
 }
 
-/// Asks the model if that is set; otherwise checks words and people.
+/// Asks the model if that is set or if the text is doubtful; otherwise checks words and people.
 fn has_ended(input: &ScenesInput<'_>, script: &mut Script<'_>) -> Result<bool, Need> {
-    if input.config.settings.scene_ai_detect {
-        let reply = script.ask(break_prompt(input.text, input.previous_reply))?;
-        return Ok(reply.is_some_and(parse_break));
+    let rules = &input.config.rules;
+    let sign = match rules.text {
+        TextRules::Literal if is_break(input.text) => SceneSign::Clear,
+        TextRules::Literal => SceneSign::Absent,
+        TextRules::Tolerant => scene_sign(input.text),
+    };
+    let cast = || rules.cast_change_ends_scene && cast_changed(input.buffer, input.entities);
+    let asks = input.config.settings.scene_ai_detect;
+    if !asks && (sign == SceneSign::Clear || cast()) {
+        return Ok(true);
     }
-    let cast =
-        input.config.rules.cast_change_ends_scene && cast_changed(input.buffer, input.entities);
-    Ok(is_break(input.text) || cast)
+    if !asks && sign == SceneSign::Absent {
+        return Ok(false);
+    }
+    let reply = script.ask(break_prompt(input.text, input.previous_reply))?;
+    Ok(reply.is_some_and(parse_break))
 }
 
 /// The scene's text. If it is too long, its beginning and its end.

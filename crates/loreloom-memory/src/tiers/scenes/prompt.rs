@@ -30,7 +30,7 @@ pub fn summary_prompt(scene: &str) -> ModelQuestion {
         prompt: format!(
             "{GUARD}\n\n\
              Tell in two or three sentences, in the past tense, what happened in this scene: \
-             who was there, what was done or decided, how it ended.\n\nScene:\n{scene}"
+             who was there by name, what was done or decided, how it ended.\n\nScene:\n{scene}"
         ),
         max_tokens: 200,
     }

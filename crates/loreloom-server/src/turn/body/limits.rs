@@ -2,7 +2,7 @@
 
 use loreloom_core::units::Tokens;
 
-use super::raw::RawFields;
+use super::{OWN_FIELD, raw::RawFields};
 
 /// The limits that a request states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,14 +29,24 @@ const REPLY: [&str; 6] = [
 const CONTEXT: [&str; 3] = ["max_context_length", "truncation_length", "num_ctx"];
 
 impl StatedLimits {
+    /// These limits, and others where these say nothing.
+    pub(crate) fn or(self, others: Self) -> Self {
+        let reply = if self.reply.0 == 0 { others.reply } else { self.reply };
+        Self { context: self.context.or(others.context), reply }
+    }
+
     /// Reads the fields of a body.
     pub(super) fn of(fields: &RawFields<'_>) -> Self {
         let options = fields.get("options").and_then(RawFields::of);
+        let own = fields.get(OWN_FIELD).and_then(RawFields::of);
         let find = |names: &[&str]| {
             let here = names.iter().find_map(|name| number(fields, name));
             here.or_else(|| names.iter().find_map(|name| number(options.as_ref()?, name)))
         };
-        Self { context: find(&CONTEXT), reply: find(&REPLY).unwrap_or_default() }
+        let stated = |name: &str| number(own.as_ref()?, name);
+        let context = stated("context").or_else(|| find(&CONTEXT));
+        let reply = stated("max_tokens").or_else(|| find(&REPLY));
+        Self { context, reply: reply.unwrap_or_default() }
     }
 }
 
@@ -64,6 +74,7 @@ mod tests {
             (r#"{"max_context_length":4096,"max_length":120}"#, Some(4096), 120),
             (r#"{"options":{"num_ctx":8192,"num_predict":-1}}"#, Some(8192), 0),
             (r#"{"max_tokens":null,"options":{"num_predict":9}}"#, None, 9),
+            (r#"{"max_tokens":9,"loreloom":{"context":2048,"max_tokens":64}}"#, Some(2048), 64),
             (r#"{"max_tokens":"many"}"#, None, 0),
             (r#"{"max_tokens":1e99}"#, None, u32::MAX),
         ] {

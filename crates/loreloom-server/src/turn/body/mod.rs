@@ -110,6 +110,14 @@ impl RequestBody {
         }
     }
 
+    /// The texts of the prompt's messages.
+    pub(super) fn texts(&self) -> Vec<&str> {
+        match &self.request.body {
+            Prompt::Messages(messages) => messages.iter().map(|one| one.text.as_str()).collect(),
+            Prompt::Prompt(text) => vec![text],
+        }
+    }
+
     /// Whether the prompt is a text to be completed.
     pub(super) fn is_text(&self) -> bool {
         matches!(self.request.body, Prompt::Prompt(_))

@@ -11,7 +11,7 @@ use super::OWN_FIELD;
 use crate::proxy::headers;
 
 /// The parts of our own field that say whose request it is; all are texts.
-const SAID: [&str; 4] = ["chat", "type", "user", "char"];
+const SAID: [&str; 5] = ["chat", "type", "user", "char", "placed_note"];
 
 /// What our field states about the story, and the error in it. Each part counts alone.
 pub(super) fn stated(own: &Value) -> (StoryContext, Option<String>) {
@@ -27,8 +27,13 @@ pub(super) fn stated(own: &Value) -> (StoryContext, Option<String>) {
 }
 
 /// The parts of our field about the story.
-const OWN_FIELDS: [&str; 8] =
-    ["group", "scene", "folders", "pins", "blocks", "greeting", "macros", "note"];
+const OWN_FIELDS: [&str; 11] = [
+    "group", "scene", "folders", "pins", "blocks", "greeting", "macros", "note", "user", "char",
+    "card",
+];
+
+/// The parts of our field that are limits.
+const LIMITS: [&str; 2] = ["context", "max_tokens"];
 
 /// What is wrong with our own field: what can be read of it counts all the same.
 pub(super) fn complaint(own: &Value) -> Option<String> {
@@ -45,6 +50,10 @@ pub(super) fn complaint(own: &Value) -> Option<String> {
                 "chat" => misnamed("`loreloom.chat`", text),
                 _ => None,
             };
+        }
+        if LIMITS.contains(&name.as_str()) {
+            let rule = || format!("`{OWN_FIELD}.{name}` must be a number from 1, found `{value}`");
+            return value.as_u64().is_none_or(|number| number == 0).then(rule);
         }
         let known = OWN_FIELDS.contains(&name.as_str());
         (!known).then(|| format!("`{OWN_FIELD}` has no field `{name}`"))

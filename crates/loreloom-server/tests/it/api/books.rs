@@ -97,6 +97,35 @@ async fn a_book_is_made_arranged_replaced_and_taken_out() {
 }
 
 #[tokio::test]
+async fn the_rules_of_a_book_are_edited_and_taken_back() {
+    let api = Api::start().await;
+    let file = world().replace("weir", "dragon");
+    api.send(api.request("POST", "/books/import?id=lair").body(file)).await.good();
+    let rules = || async { api.get("/books/lair").await.good()["rules"].clone() };
+    let before = rules().await;
+    assert_eq!(before["depth"], "the newest 2 messages");
+    let woven = async |chat: &str| {
+        let said = json!([{"role": "user", "content": "Two dragons."}]);
+        let decided = api.call("POST", "/weave", json!({"chat": chat, "messages": said})).await;
+        decided.good()["threads"].as_array().unwrap().len()
+    };
+    assert_eq!(woven("one").await, 0, "World Info looks for whole words");
+    let patch = json!({"dialect": "risu", "scan_depth": 9, "token_budget": 700, "recursive": true});
+    let changed = api.call("PATCH", "/books/lair", patch).await.good();
+    let after = rules().await;
+    assert_eq!(after, changed["item"]["rules"]);
+    assert_eq!(after["depth"], "the newest 9 messages");
+    assert!(after["matching"].as_str().unwrap().starts_with("parts of words"), "{after}");
+    assert!(after["budget"].as_str().unwrap().starts_with("700 tokens"), "{after}");
+    assert_eq!(woven("two").await, 1);
+    api.call("POST", "/undo", json!({"undo": changed["undo"]})).await.good();
+    assert_eq!(rules().await, before);
+    assert_eq!(woven("three").await, 0);
+    let refused = api.call("PATCH", "/books/lair", json!({"dialect": "nobody"})).await;
+    assert_eq!(refused.status, 422, "{}", refused.text);
+}
+
+#[tokio::test]
 async fn a_batch_is_refused_if_the_books_changed_since_the_version_it_names() {
     let api = Api::start().await.with_book().await;
     for (method, path, mut body) in [

@@ -1,7 +1,6 @@
 //! Connections and routes that are set up while the server runs.
 
 use std::{
-    collections::BTreeSet,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -16,7 +15,7 @@ use loreloom_llm::{
     upstream::HttpUpstream,
 };
 use loreloom_ports::DocumentStore as _;
-use loreloom_server::{ConnectionReach, Connections, KeyCabinet, Opening, Scope};
+use loreloom_server::{ConnectionReach, Connections, KeyCabinet, KeyDraft, Opening, Scope};
 use loreloom_store::InMemoryStore;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
@@ -124,8 +123,8 @@ async fn key(store: &InMemoryStore, tenant: &str) -> String {
     let cabinet = KeyCabinet { documents: store };
     let mut random = [0; 32];
     random[0] = u8::try_from(cabinet.list().await.unwrap().len()).unwrap();
-    let scopes = BTreeSet::from(Scope::ALL);
-    cabinet.add("test", &tenant.into(), scopes, random, Timestamp(1)).await.unwrap().0
+    let draft = KeyDraft::new(tenant, Scope::ALL);
+    cabinet.add(draft, random, Timestamp(1)).await.unwrap().0
 }
 
 fn names(list: &Value) -> Vec<(&str, &str)> {
@@ -332,13 +331,7 @@ async fn connections_are_the_tenants_own_and_for_administrators() {
     let store = Arc::clone(&api.loreloom.store);
     let ann = key(&store, "ann").await;
     let reader = KeyCabinet { documents: store.as_ref() }
-        .add(
-            "r",
-            &TenantId::local(),
-            BTreeSet::from([Scope::Read, Scope::Write]),
-            [99; 32],
-            Timestamp(1),
-        )
+        .add(KeyDraft::new(TenantId::local(), [Scope::Read, Scope::Write]), [99; 32], Timestamp(1))
         .await
         .unwrap()
         .0;

@@ -1,9 +1,9 @@
 //! Keys that are made and revoked through the API.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use loreloom_core::units::Timestamp;
-use loreloom_server::{Access, KeyCabinet, Scope};
+use loreloom_server::{Access, KeyCabinet, KeyDraft, Scope};
 use loreloom_store::InMemoryStore;
 use serde_json::{Value, json};
 
@@ -11,8 +11,8 @@ use super::{Answer, Api, Setup};
 
 async fn add(store: &InMemoryStore, number: u8, tenant: &str, scopes: &[Scope]) -> String {
     let cabinet = KeyCabinet { documents: store };
-    let scopes: BTreeSet<Scope> = scopes.iter().copied().collect();
-    cabinet.add("test", &tenant.into(), scopes, [number; 32], Timestamp(1)).await.unwrap().0
+    let draft = KeyDraft::new(tenant, scopes.iter().copied());
+    cabinet.add(draft, [number; 32], Timestamp(1)).await.unwrap().0
 }
 
 impl Api {
@@ -34,7 +34,7 @@ async fn a_key_is_told_once_and_a_revoked_one_lets_nobody_in() {
     let key = made.json["key"].as_str().unwrap().to_owned();
     assert!(key.starts_with("ll_") && key.len() == 67, "{key}");
     let (code, detail) = api.send(named(&body)).await.refused(409);
-    assert!(code == "conflict" && detail.contains("told once"), "{detail}");
+    assert!(code == "conflict" && detail.contains("is shown once"), "{detail}");
     let listed = api.get("/keys").await;
     assert!(!listed.text.contains(&key[3..20]), "{}", listed.text);
     let items = listed.good()["items"].clone();
@@ -43,7 +43,7 @@ async fn a_key_is_told_once_and_a_revoked_one_lets_nobody_in() {
         items,
         json!([{
             "id": id, "name": "phone", "tenant": "ann", "scopes": ["read"],
-            "created": made.json["item"]["created"], "own": false,
+            "created": made.json["item"]["created"], "own": false, "pages": [],
         }])
     );
     assert_eq!(api.keyed(&key, "GET", "/chats", &Value::Null).await.status, 200);
@@ -146,4 +146,47 @@ async fn the_last_administrators_key_stays_where_a_key_is_needed() {
     assert_eq!(api.keyed(&first, "GET", "/keys", &Value::Null).await.status, 401);
     assert_eq!(api.keyed(second, "GET", "/keys", &Value::Null).await.status, 200);
     assert_eq!(api.get("/keys").await.status, 401);
+}
+
+#[tokio::test]
+async fn who_may_change_a_story_may_change_its_settings_and_not_the_servers() {
+    use Scope::{Admin, Read, Write};
+    let store = Arc::new(InMemoryStore::default());
+    let own = add(&store, 1, "local", &[Read, Write]).await;
+    let admin = add(&store, 2, "local", &[Read, Write, Admin]).await;
+    let api = Api::with(Setup { store, ..Setup::default() }).await;
+    let budget = json!({"budget.total_tokens": 40});
+    let path = "/settings/chats/inn";
+    let changed = api.keyed(&own, "PATCH", path, &budget).await.good();
+    let value = |settings: &Value| {
+        let rows = settings["rows"].as_array().unwrap();
+        rows.iter().find(|row| row["name"] == "budget.total_tokens").unwrap()["value"].clone()
+    };
+    assert_eq!(value(&changed["item"]), 40);
+    api.keyed(&own, "POST", "/undo", &json!({"undo": changed["undo"]})).await.good();
+    assert_eq!(value(&api.keyed(&own, "GET", path, &Value::Null).await.good()), "none");
+    for path in ["/settings", "/settings/characters/Mira"] {
+        assert_eq!(api.keyed(&own, "PATCH", path, &budget).await.refused(403).0, "forbidden");
+    }
+    let server = api.keyed(&admin, "PATCH", "/settings", &budget).await.good();
+    let undo = json!({"undo": server["undo"]});
+    assert_eq!(api.keyed(&own, "POST", "/undo", &undo).await.refused(403).0, "forbidden");
+
+    let script = json!({"scriptName": "Dots", "findRegex": "/a/", "placement": [5]});
+    let file = json!({"extension_settings": {
+        "regex": [script],
+        "smart_memory": {"arcs_inject_budget": 70, "longterm_extract_every": 4, "colour": "red"},
+    }});
+    let import = "/settings/import";
+    assert_eq!(api.keyed(&own, "POST", import, &file).await.refused(403).0, "forbidden");
+    let taken = api.keyed(&own, "POST", "/settings/import?chat=inn", &file).await.good();
+    assert_eq!(taken["taken"], json!({"memory.arcs_inject_budget": 70}));
+    assert!(taken["elsewhere"].as_array().unwrap().contains(&json!("lore.regex_scripts")));
+    assert_eq!(taken["unmapped"], json!([{"program": "Smart Memory", "name": "colour"}]));
+    let taken = api.keyed(&admin, "POST", import, &file).await.good();
+    assert_eq!(taken["programs"], json!(["SillyTavern", "Smart Memory"]));
+    assert_eq!(taken["taken"]["lore.regex_scripts"], json!([script]));
+    assert_eq!(taken["elsewhere"], json!([]));
+    let wrong = api.keyed(&admin, "POST", import, &json!({"colour": 1})).await;
+    assert!(wrong.refused(422).1.contains("an object without a name that they use"));
 }

@@ -137,6 +137,42 @@ async fn a_path_tells_what_happened_to_memories_at_each_message() {
 }
 
 #[tokio::test]
+async fn a_secret_is_revealed_from_here_on_and_a_retcon_counts_everywhere() {
+    let api = remembering().await;
+    api.story().await;
+    let owner = json!({"character": "Mira"});
+    let hiding = json!({"who": "Mira", "subject": "Mira", "kind": "hiding", "target": "Odo",
+                        "content": "Mira broke the bell"});
+    let secret = api.call("POST", "/chats/inn/knowledge", hiding).await.good()["id"].clone();
+    let deeds = |id: &Value| format!("/memory/records/{}/deeds", id.as_str().unwrap());
+    let reveal = json!({"owner": owner, "deed": "reveal", "to": "Odo", "from": {"chat": "inn"}});
+    let wrote = api.call("POST", &deeds(&secret), reveal.clone()).await.good();
+    let found = |of: &str| format!("/chats/inn/memory?tier=insight&who={of}");
+    let known = api.get(&found("Odo")).await.good();
+    assert_eq!(known["items"][0]["fields"]["type"], "knows");
+    let noted = api.get(&found("Mira")).await.good();
+    assert_eq!(noted["total"], 1, "it is no secret any more");
+    let noted = &noted["items"][0]["fields"];
+    assert_eq!((&noted["type"], &noted["subject"]), (&json!("knows"), &json!("Odo")));
+    api.call("POST", "/undo", json!({"undo": wrote["undo"]})).await.good();
+    assert_eq!(api.get(&found("Odo")).await.good()["total"], 0);
+    assert_eq!(api.get(&found("Mira")).await.good()["total"], 1);
+    for (field, value) in [("to", Value::Null), ("from", Value::Null), ("content", json!("x"))] {
+        let mut wrong = reveal.clone();
+        wrong[field] = value;
+        let (_, detail) = api.call("POST", &deeds(&secret), wrong).await.refused(422);
+        assert!(detail.contains(field), "{detail}");
+    }
+    let note = json!({"owner": owner, "content": "Mira has a brother."});
+    let note = api.call("POST", "/memory/records", note).await.good()["id"].clone();
+    let retcon = json!({"owner": owner, "deed": "retcon", "content": "Mira is an only child."});
+    api.call("POST", &deeds(&note), retcon).await.good();
+    let left = api.get("/chats/inn/memory?tier=memory&who=Mira").await.good();
+    assert_eq!(left["total"], 1);
+    assert_eq!(left["items"][0]["fields"]["content"], "Mira is an only child.");
+}
+
+#[tokio::test]
 async fn a_record_is_not_changed_by_who_has_not_seen_it_as_it_is() {
     let api = remembering().await;
     api.story().await;
@@ -421,7 +457,7 @@ async fn a_memory_ends_at_a_message_or_was_never_true() {
         (
             json!({"owner": {"chat": "inn"}, "deed": "pin", "from": from}),
             422,
-            "`from` goes with the deed `retire` only",
+            "`from` goes with the deed `retire` or `reveal` only",
         ),
         (
             json!({"owner": {"chat": "inn"}, "deed": "retire", "from": {"chat": "no", "message": last["message"]}}),
@@ -518,7 +554,7 @@ async fn a_model_is_asked_at_once_where_one_is_set() {
         .iter()
         .map(|one| one["trial"].as_str().unwrap())
         .collect();
-    assert_eq!(trials, ["long_term", "session", "arcs", "ledger", "epistemic"]);
+    assert_eq!(trials, ["long_term", "session", "arcs", "ledger", "epistemic", "together"]);
     let writes = api.get("/memory/writes").await.good();
     assert_eq!(writes["total"], 2);
     let page = api.get("/memory/writes?limit=1").await.good();

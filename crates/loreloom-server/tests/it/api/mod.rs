@@ -1,6 +1,8 @@
 //! The REST API over real HTTP.
 
+mod announcing;
 mod books;
+mod characters;
 mod chat_state;
 mod chats;
 mod connecting;
@@ -10,11 +12,13 @@ mod events;
 mod figures;
 mod guard;
 mod keys;
+mod lending;
 mod looking;
 mod lore_tests;
 mod makers;
 mod memory;
 mod moving;
+mod pairing;
 mod settings;
 mod system;
 mod telling;

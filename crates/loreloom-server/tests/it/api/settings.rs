@@ -134,3 +134,26 @@ async fn a_chats_own_setting_wins_over_its_characters_and_both_over_the_servers(
     let expected = "`server.listen` cannot be set for one chat: it holds for the server";
     assert_eq!(wrong.refused(422).1, expected);
 }
+
+#[tokio::test]
+async fn scripts_do_not_run_over_texts_that_a_front_end_places() {
+    let api = Api::start().await.with_book().await;
+    let script = json!({
+        "scriptName": "Shout", "findRegex": "/causeway/gi", "replaceString": "CAUSEWAY",
+        "placement": [5], "promptOnly": true,
+    });
+    api.call("PATCH", "/settings", json!({"lore.regex_scripts": [script]})).await.good();
+    let text = async |placed: bool| {
+        let body = json!({"chat": "inn", "placed": placed,
+            "messages": [{"role": "user", "content": "The causeway!"}]});
+        let woven = api.call("POST", "/weave", body).await.good();
+        let slots = woven["slots"].as_array().unwrap().iter();
+        let texts: Vec<&str> = slots.map(|slot| slot["text"].as_str().unwrap()).collect();
+        texts.join("\n")
+    };
+    assert!(text(false).await.contains("The CAUSEWAY floods at noon."));
+    assert!(
+        text(true).await.contains("The causeway floods at noon."),
+        "the front end runs its own"
+    );
+}

@@ -44,8 +44,8 @@ async fn a_named_post_whose_answer_is_too_large_to_keep_is_carried_out_once_all_
     assert_eq!(first.status, 201);
     let again = api.send(post()).await.refused(409);
     let told = format!(
-        "the call `long` was carried out, and its answer told once: it has {} bytes, and at most \
-         1048576 are kept",
+        "the call `long` was carried out, and its answer is shown once: it has {} bytes, and at \
+         most 1048576 are kept",
         first.text.len()
     );
     assert_eq!(again, ("conflict".to_owned(), told));

@@ -66,7 +66,7 @@ fn noted(request: &Received) -> String {
         let of = named("matter to ", " in later");
         return serde_json::json!({
             "session": lines("session", ""), "long_term": lines("long_term", &of),
-            "threads": lines("arcs", ""), "state": [],
+            "threads": lines("arcs", ""), "state": [], "knowledge": lines("knows", ""),
         })
         .to_string();
     }

@@ -1,4 +1,4 @@
-//! The same story through the binary as it ships, in both placements.
+//! The same story through the real binary, in both placements.
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -19,14 +19,14 @@ use crate::{
     model_server::{ModelServer, Reply, Script},
 };
 
-/// Prints what the prompts kept that really left the server.
+/// Measures the prompts that leave the server.
 pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     if let Err(reason) = binary() {
         print(Figure::new(format!("through the server: skipped, {reason}"), f64::NAN, "share"));
         return Ok(());
     }
     for placement in ["front-end", "stable"] {
-        let share = told(placement)?;
+        let share = kept_share(placement)?;
         let name = format!("through the server: kept, placement {placement}");
         let figure = Figure::new(name, share, "share");
         print(figure.against(share / BAR, format!("of the bar of {BAR}")));
@@ -34,7 +34,8 @@ pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     Ok(())
 }
 
-fn told(placement: &str) -> Result<f64, String> {
+/// The share that prompts kept of the prompt before them, through the server.
+fn kept_share(placement: &str) -> Result<f64, String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let model = ModelServer::start(Script::new().answering(|_| Some(Reply::text("Yes."))));
     let model = model.map_err(|error| text(&error))?;
@@ -48,7 +49,7 @@ fn told(placement: &str) -> Result<f64, String> {
     let proxy = HttpUpstream::new(address.map_err(|error| text(&error))?, None);
     let proxy = proxy.map_err(|error| text(&error))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| text(&error))?.block_on(tell(&proxy, &mut words))?;
+    runtime.map_err(|error| text(&error))?.block_on(send_story(&proxy, &mut words))?;
     let mut memo = TokenMemo::new(&ByteEstimate);
     let sent: Vec<Vec<_>> = model
         .received()
@@ -66,7 +67,7 @@ fn told(placement: &str) -> Result<f64, String> {
 }
 
 /// Sends the story turn by turn, as a front end does: the replies are the story's own.
-async fn tell(proxy: &HttpUpstream, words: &mut Words) -> Result<(), String> {
+async fn send_story(proxy: &HttpUpstream, words: &mut Words) -> Result<(), String> {
     let mut messages = vec![
         json!({"role": "system", "content": "Write the next reply of a story."}),
         json!({"role": "system", "content": Words(3).some(300)}),

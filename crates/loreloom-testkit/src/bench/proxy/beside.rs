@@ -1,7 +1,7 @@
-//! What stands beside the proxy in a process of its own, as it does where somebody uses it: this
-//! program once more, as an upstream or as a relay. Were the upstream in the process of the
-//! clients, a call to it would wake nobody, and all that waking costs would be told as the
-//! proxy's.
+//! Helper processes of the benchmark: this program once more, as an upstream or as a relay.
+//!
+//! As in real use, the upstream is in another process than the clients. In the same process a call
+//! to it would wake no process, and the cost of waking would count as the proxy's.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -16,21 +16,21 @@ use tokio::{
 
 use super::wire;
 
-/// What this program can be beside itself.
+/// What a helper process does.
 #[derive(Clone, Copy)]
 pub enum Part {
     /// A model's server.
     Upstream,
-    /// The least that anything between a client and an upstream adds: it copies bytes and does
-    /// nothing else. How quick a machine is just now shows in its figures.
+    /// Copies bytes and does nothing else: the least that a proxy can add. Its figures show how fast
+    /// the machine is at the moment.
     Relay(SocketAddr),
-    /// Something that never sleeps, and gives way to everything else.
+    /// Keeps a processor awake, at idle priority.
     Wake,
 }
 
 impl Part {
-    /// How this program is told to play it.
-    fn words(self) -> Vec<String> {
+    /// The arguments that start it.
+    fn arguments(self) -> Vec<String> {
         match self {
             Self::Upstream => vec!["--upstream".to_owned()],
             Self::Relay(upstream) => vec!["--relay".to_owned(), upstream.to_string()],
@@ -49,13 +49,15 @@ impl Beside {
     /// Starts this program once more.
     pub(super) fn start(part: Part) -> Result<Self, String> {
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
-        let mut child = start(Command::new(own).args(part.words()))?;
+        let mut child = start(Command::new(own).args(part.arguments()))?;
         let mut line = String::new();
         if let Some(out) = child.stdout.take() {
             BufReader::new(out).read_line(&mut line).map_err(|error| error.to_string())?;
         }
         let address = line.trim().parse();
-        let address = address.map_err(|_| format!("what stands beside said `{}`", line.trim()))?;
+        let address = address.map_err(|_| {
+            format!("the helper process printed `{}` and not its address", line.trim())
+        })?;
         Ok(Self { child, address })
     }
 }
@@ -80,7 +82,7 @@ impl Awake {
         let mut awake = Self(Vec::new());
         for _ in 0..processors {
             let mut idle = Command::new("chrt");
-            idle.args(["--idle", "0"]).arg(&own).args(Part::Wake.words());
+            idle.args(["--idle", "0"]).arg(&own).args(Part::Wake.arguments());
             awake.0.push(start(&mut idle).ok()?);
         }
         Some(awake)
@@ -101,10 +103,10 @@ fn start(command: &mut Command) -> Result<Child, String> {
     started.map_err(|error| error.to_string())
 }
 
-/// Plays a part until nothing more can come in: whoever started this has ended then, however.
+/// Plays a part until standard input ends: then the parent process has ended.
 pub(in crate::bench) fn play(part: Part) -> Result<(), String> {
     std::thread::spawn(|| {
-        // It says nothing, so that reading ends with it.
+        // The parent writes nothing, so reading ends only when the parent does.
         let _ended = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
         std::process::exit(0);
     });
@@ -118,7 +120,7 @@ pub(in crate::bench) fn play(part: Part) -> Result<(), String> {
         writeln!(std::io::stdout(), "{}", listener.local_addr()?)?;
         loop {
             let (client, _) = listener.accept().await?;
-            // One that is gone already is nobody's loss.
+            // The client may be gone already.
             drop(client.set_nodelay(true));
             #[expect(clippy::disallowed_methods, reason = "the process ends with its parent")]
             tokio::spawn(async move {

@@ -11,7 +11,7 @@ use std::{
 pub(in crate::bench) struct Server {
     child: Child,
     pub(in crate::bench) address: SocketAddr,
-    /// Its stories and books, where nobody else keeps them.
+    /// Its own folder for stories and books.
     folder: Option<tempfile::TempDir>,
 }
 
@@ -49,8 +49,11 @@ impl Server {
         let book = folder.path().join("book.json");
         #[expect(clippy::disallowed_methods, reason = "a benchmark writes its own input")]
         std::fs::write(&book, lore).map_err(|error| error.to_string())?;
-        let mut server = Self::run(program, upstream, folder.path(), |command| {
+        let mut server = Self::run(program, upstream, |command| {
             command.arg("--book").arg(&book).args(more);
+            if !more.contains(&"--store") {
+                command.arg("--data").arg(folder.path().join("stories"));
+            }
         })?;
         server.folder = Some(folder);
         Ok(server)
@@ -62,20 +65,18 @@ impl Server {
         folder: &Path,
         arguments: impl FnOnce(&mut Command),
     ) -> Result<Self, String> {
-        Self::run(Command::new(binary()?), upstream, folder, arguments)
+        Self::run(Command::new(binary()?), upstream, |command| {
+            command.arg("--data").arg(folder.join("stories"));
+            arguments(command);
+        })
     }
 
     fn run(
         mut command: Command,
         upstream: &str,
-        folder: &Path,
         arguments: impl FnOnce(&mut Command),
     ) -> Result<Self, String> {
-        command
-            .arg("serve")
-            .args(["--port", "0", "--upstream", upstream])
-            .arg("--data")
-            .arg(folder.join("stories"));
+        command.arg("serve").args(["--port", "0", "--upstream", upstream]);
         arguments(&mut command);
         let started = command.stdout(Stdio::piped()).spawn();
         let program = command.get_program().to_string_lossy();
@@ -90,10 +91,10 @@ impl Server {
         Ok(Self { child, address, folder: None })
     }
 
-    /// The memory it has in use, in megabytes; `None` where the system does not tell.
+    /// The memory it has in use, in megabytes; `None` if the system does not say.
     pub(super) fn megabytes(&self) -> Option<f64> {
         let status = format!("/proc/{}/status", self.child.id());
-        #[expect(clippy::disallowed_methods, reason = "the system tells of processes in files")]
+        #[expect(clippy::disallowed_methods, reason = "Linux describes processes in files")]
         let status = std::fs::read_to_string(status).ok()?;
         let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
         let kilobytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;

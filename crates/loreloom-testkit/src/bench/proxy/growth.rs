@@ -1,9 +1,8 @@
-//! What the proxy holds in memory while many requests pass: told at intervals, so that a leak
-//! is told from what is filled once.
+//! The proxy's memory over many requests, measured at intervals: a leak goes on growing, a cache
+//! fills once.
 //!
-//! Stories come and go: each is told for some turns, then another begins, as on a server
-//! that runs for months. What is remembered of stories has a bound, so that the memory grows
-//! up to it and then stays.
+//! Each story has some turns, then another begins, as on a server that runs for months. The
+//! knowledge of stories is bounded, so memory grows up to that bound and then stays.
 
 use std::{
     net::SocketAddr,
@@ -25,9 +24,9 @@ use crate::bench::figure::Figure;
 
 /// Turns of a story.
 const TURNS: u64 = 25;
-/// Stories that are told at once.
+/// Stories that run at the same time.
 const AT_ONCE: u64 = 4;
-/// How often the memory is looked at.
+/// How often memory is measured.
 const LOOKS: u64 = 10;
 
 /// Sends so many requests and prints the memory after each tenth of them.
@@ -37,22 +36,22 @@ pub(super) async fn run(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let upstream = Beside::start(Part::Upstream)?;
     let bare = upstream.address;
-    // What a busy machine does not weave in time would not be measured.
+    // A long deadline: a turn without lore would not be measured.
     let server = Server::start_with(bare, 1000, &["--deadline", "20000"])?;
-    let (told, broken) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let (sent, broken) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let mut seen = Vec::new();
     for look in 1..=LOOKS {
         let stories = (requests / LOOKS).div_ceil(TURNS * AT_ONCE);
         let mut clients = JoinSet::new();
         for at in 0..AT_ONCE {
-            let (told, broken) = (Arc::clone(&told), Arc::clone(&broken));
-            clients.spawn(tell(server.address, (look, at), stories, told, broken));
+            let (sent, broken) = (Arc::clone(&sent), Arc::clone(&broken));
+            clients.spawn(play(server.address, (look, at), stories, sent, broken));
         }
         while let Some(ended) = clients.join_next().await {
             ended??;
         }
         let Some(megabytes) = server.megabytes() else { break };
-        let name = format!("memory after {} requests", told.load(Ordering::Relaxed));
+        let name = format!("memory after {} requests", sent.load(Ordering::Relaxed));
         print(Figure::new(name, megabytes, "MB"));
         seen.push(megabytes);
     }
@@ -64,11 +63,11 @@ pub(super) async fn run(
     Ok(())
 }
 
-async fn tell(
+async fn play(
     server: SocketAddr,
     (look, at): (u64, u64),
     stories: u64,
-    told: Arc<AtomicU64>,
+    sent: Arc<AtomicU64>,
     broken: Arc<AtomicU64>,
 ) -> std::io::Result<()> {
     let mut client = Client::connect(server, true).await?;
@@ -76,7 +75,7 @@ async fn tell(
         let mut story = Story::new(format!("growth {look} {at} {number}"));
         for _ in 0..TURNS {
             let answer = client.ask(&story.next(Order::default())).await?;
-            told.fetch_add(1, Ordering::Relaxed);
+            sent.fetch_add(1, Ordering::Relaxed);
             broken.fetch_add(u64::from(!answer.good), Ordering::Relaxed);
         }
     }

@@ -1,11 +1,11 @@
-//! What the proxy adds to a bare upstream on loopback, and what it holds in memory.
+//! What the proxy adds to a bare upstream on loopback, and how much memory it uses.
 //!
-//! The binary runs as it ships, in a process of its own, and so does the upstream; clients are
-//! in this one. Requests to the proxy and to the upstream itself take turns, so that both see the
-//! same machine; a figure is the difference. Numbers of a machine that does something else
-//! at the same time say little.
+//! The real binary and the upstream run in processes of their own; the clients are in this one.
+//! Requests to the proxy and to the bare upstream alternate, so that both meet the same load; a
+//! figure is the difference. Figures of a busy machine mean little.
 
 pub(super) mod beside;
+mod burst;
 pub(super) mod child;
 mod growth;
 mod peers;
@@ -89,7 +89,7 @@ fn count(number: usize) -> f64 {
     f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-/// A story that grows by a turn with each request, told on with the replies that came.
+/// A story that grows by a turn with each request and keeps the replies.
 struct Story {
     name: String,
     turns: u64,
@@ -103,24 +103,24 @@ impl Story {
         Self { name, turns: 0, messages: Vec::new(), asked: Order::default() }
     }
 
-    /// A story that has been told for so many turns.
-    fn told(name: String, turns: u64) -> Self {
+    /// A story with so many turns.
+    fn after(name: String, turns: u64) -> Self {
         let mut story = Self::new(name);
         for _ in 0..turns {
-            story.tell();
+            story.add_turn();
         }
         story
     }
 
     /// The next request.
     fn next(&mut self, order: Order) -> String {
-        self.tell();
+        self.add_turn();
         self.asked = order;
         self.request(order, usize::MAX)
     }
 
-    /// One more message of the user's, after the reply to the last.
-    fn tell(&mut self) {
+    /// Adds the reply to the last message, and another message of the user.
+    fn add_turn(&mut self) {
         let (name, turn) = (&self.name, self.turns);
         if turn > 0 {
             let reply = self.asked.reply(turn - 1);
@@ -157,14 +157,19 @@ pub(super) fn run(only: Option<&str>, print: &mut dyn FnMut(Figure)) -> Measured
     runtime()?.block_on(measure(&asked, print)).map_err(|error| error.to_string())
 }
 
-/// What it holds in memory while so many requests pass.
+/// How much memory it uses over so many requests.
 pub(super) fn run_growth(requests: u64, print: &mut dyn FnMut(Figure)) -> Measured<()> {
     runtime()?.block_on(growth::run(requests, print)).map_err(|error| error.to_string())
 }
 
-/// What a newcomer waits for.
+/// How long the first start and the first turn take.
 pub(super) fn run_start(print: &mut dyn FnMut(Figure)) -> Measured<()> {
     runtime()?.block_on(start::run(print)).map_err(|error| error.to_string())
+}
+
+/// How many replies break or come without lore when many people play at once.
+pub(super) fn run_burst(print: &mut dyn FnMut(Figure)) -> Measured<()> {
+    runtime()?.block_on(burst::run(print)).map_err(|error| error.to_string())
 }
 
 /// The proxy beside `LiteLLM`'s, which is this program.
@@ -199,7 +204,7 @@ async fn measure(
         memory(print, &server, "memory after 1,000 woven turns", 110.0);
     }
     if asked("long") {
-        // A story of that length is taken in at once, which takes longer than a turn may.
+        // The first request brings the whole story, which takes longer than the usual deadline.
         let patient = Server::start_with(bare, 1000, &["--deadline", "20000"])?;
         let eight = long_stories(patient.address, bare).await?;
         let name = "1,000 entries, 10,000 remembered messages, 8 stories at once";
@@ -265,7 +270,7 @@ async fn at_a_rate(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pair> 
 
 /// Eight stories at once, each growing; the model thinks for five milliseconds on average.
 async fn eight_stories(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pair> {
-    // The first turn of all loads what the others find loaded.
+    // The first turn loads what all others need.
     let mut client = Client::connect(ours, true).await?;
     client.ask(&Story::new("first".to_owned()).next(Order { chunks: 1, pause: 5 })).await?;
     let mut clients = JoinSet::new();
@@ -296,14 +301,14 @@ async fn long_stories(ours: SocketAddr, bare: SocketAddr) -> std::io::Result<Pai
         clients.spawn(async move {
             let (mut proxy, mut direct) =
                 (Client::connect(ours, true).await?, Client::connect(bare, false).await?);
-            let mut story = Story::told(format!("saga {at}"), TURNS);
+            let mut story = Story::after(format!("saga {at}"), TURNS);
             let order = Order { chunks: 1, pause: 5 };
-            // The whole story once; then time to take it in.
+            // The whole story once, and time to store it.
             proxy.ask(&story.request(order, usize::MAX)).await?;
             tokio::time::sleep(Duration::from_secs(5)).await;
             let mut pair = Pair::default();
             for turn in 0..45 {
-                story.tell();
+                story.add_turn();
                 let body = story.request(order, WINDOW);
                 let (ours, bare) = (proxy.ask(&body).await?, direct.ask(&body).await?);
                 if turn >= 5 {
@@ -324,10 +329,9 @@ async fn joined(mut clients: JoinSet<std::io::Result<Pair>>) -> std::io::Result<
     Ok(all)
 }
 
-/// Time to the first token, and how much longer each chunk is under way: of replies that a relay
-/// copies, that are only passed on, and of a story's turns. All of it as the machine is, and then
-/// with processors that do not sleep: on a virtual machine a processor that wakes may take longer
-/// than all the rest, and has lost what it had in its caches.
+/// Time to the first token and delay of each chunk: copied by a relay, passed on, and with lore.
+/// Measured twice: as the machine is, and with processors that are kept awake. On a virtual machine
+/// waking a processor may take longer than everything else, and its caches are cold.
 async fn streams(
     ours: SocketAddr,
     bare: SocketAddr,
@@ -353,8 +357,8 @@ async fn streams(
     Ok(())
 }
 
-/// What streams of one kind took. Everything is asked for twice: by a reader who takes his time,
-/// when every cache has gone cold in between, and back to back.
+/// How long streams of one kind took: with pauses between requests, so that caches go cold, and
+/// back to back.
 struct Streamed {
     name: String,
     paused: Pair,
@@ -387,11 +391,11 @@ impl Streamed {
         Ok(Self { name, paused, quick, chunks })
     }
 
-    /// Tells what it took, beside the bars and beside what a relay took at the same time, where
-    /// this is none itself: a machine that is slow at this minute is slow for both.
+    /// Prints the figures, beside the bars and beside a relay's figures of the same minute: a slow
+    /// machine is slow for both.
     fn print(&self, print: &mut dyn FnMut(Figure), relay: Option<&Self>) {
         let name = &self.name;
-        let mut tell =
+        let mut print_one =
             |what: &str, unit: &'static str, times: f64, bar: f64, of: fn(&Self) -> f64| {
                 let added = of(self) * times;
                 let figure = Figure::new(format!("{what}, {name}, added p50"), added, unit);
@@ -400,9 +404,9 @@ impl Streamed {
                 let name = format!("{what}, {name}, against a relay");
                 print(Figure::new(name, of(self) / of(relay), "times"));
             };
-        tell("first token, after a pause", "ms", 1.0, 0.5, |one| one.paused.added(0.5));
-        tell("first token, back to back", "ms", 1.0, 0.5, |one| one.quick.added(0.5));
-        tell("a streamed chunk", "µs", 1e3, 50.0, |one| one.chunks.added(0.5));
+        print_one("first token, after a pause", "ms", 1.0, 0.5, |one| one.paused.added(0.5));
+        print_one("first token, back to back", "ms", 1.0, 0.5, |one| one.quick.added(0.5));
+        print_one("a streamed chunk", "µs", 1e3, 50.0, |one| one.chunks.added(0.5));
         let failed = self.paused.failed + self.quick.failed;
         if failed > 0 {
             let name = format!("streams, {name}, not as they should be");
@@ -411,8 +415,8 @@ impl Streamed {
     }
 }
 
-/// Tells a story by the proxy and the upstream in turn. Says how many of the first turns, which
-/// are not timed, were not as they should be.
+/// Plays a story through the proxy and the bare upstream. Returns how many of the first turns,
+/// which are not timed, failed.
 async fn stream(
     ours: SocketAddr,
     bare: SocketAddr,

@@ -93,7 +93,7 @@ async fn start(
     );
     #[expect(clippy::disallowed_methods, reason = "a benchmark writes its own input")]
     std::fs::write(&config, text)?;
-    // Its port cannot be asked for, so that a free one is looked for first.
+    // The peer does not say which port it took, so we look for a free one first.
     let free = TcpListener::bind("127.0.0.1:0").await?;
     let address = free.local_addr()?;
     drop(free);
@@ -101,7 +101,7 @@ async fn start(
         .args(["--host", "127.0.0.1", "--port", &address.port().to_string(), "--config"])
         .arg(&config)
         .env("LITELLM_TELEMETRY", "False")
-        // Neither of us asks for a key here, which would only slow it down.
+        // Neither side asks for a key: that would only slow the peer down.
         .env("LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY", "true")
         .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
         .current_dir(folder)

@@ -1,5 +1,5 @@
-//! What a newcomer waits for: the size of the program, the time from its start to its first
-//! answer, and the memory it holds while it is idle.
+//! Starting: the size of the program, the time from its start to its first answer, and its memory
+//! when it is idle.
 //!
 //! An answer is a whole turn: the request goes through the proxy to an upstream that replies at
 //! once. Times are wall times, the median of several starts.
@@ -82,7 +82,7 @@ async fn starts(
     Ok(all)
 }
 
-/// Starts a server, and says how long it took to its first answer.
+/// Starts a server. Returns the time to its first answer.
 async fn start(
     upstream: SocketAddr,
     folder: &Path,
@@ -110,7 +110,7 @@ async fn fill(upstream: SocketAddr, folder: &Path, book: &Path) -> Result<(), Bo
     })?;
     let mut client = Client::connect(server.address, true).await?;
     for at in 0..STORIES {
-        let mut story = Story::told(format!("stored {at}"), TURNS - 1);
+        let mut story = Story::after(format!("stored {at}"), TURNS - 1);
         client.ask(&story.next(Order::default())).await?;
     }
     let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! HTTP by hand: a client and an upstream so plain that what is measured is the proxy.
+//! A minimal HTTP client and upstream, so that the figures are the proxy's.
 
 use std::{
     net::SocketAddr,
@@ -14,8 +14,8 @@ use tokio::{
 /// Nanoseconds on the system's clock: the one that two processes share.
 #[expect(clippy::disallowed_methods, reason = "what is measured is the time")]
 fn nanos() -> u64 {
-    let told = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(told.as_nanos()).unwrap_or(u64::MAX)
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// What a request asks of the upstream, written into its body as unknown fields.
@@ -28,13 +28,13 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// How long the model thinks before its first byte: as long as the pause on average, and
-    /// between a fifth of it and nine fifths. The timer has ticks of a millisecond: with one length for
-    /// all, stories that are told at once would soon be answered, and go on, in the same tick.
+    /// How long the model thinks before its first byte: between a fifth and nine fifths of the
+    /// pause, and the pause on average. The timer has ticks of a millisecond: with the same time for
+    /// all, parallel stories would soon run in the same tick.
     fn thought(self) -> Duration {
         static ASKED: AtomicU64 = AtomicU64::new(0);
         let asked = ASKED.fetch_add(1, Ordering::Relaxed);
-        // Seven is prime to nine: nine requests in a row think for nine different times.
+        // 7 and 9 have no common factor, so nine requests in a row get nine different times.
         Duration::from_micros(self.pause * 200 * (asked * 7 % 9 + 1))
     }
 
@@ -136,17 +136,19 @@ async fn answer(socket: &mut TcpStream) -> std::io::Result<bool> {
     Ok(true)
 }
 
-/// What came back.
+/// An answer and its times.
 pub(super) struct Answered {
     /// From the first byte sent to the last received.
     pub(super) whole: Duration,
-    /// How long request and first event were under way. What the upstream takes in between is
-    /// left out: its timer has ticks of a millisecond, which would be added to what is measured.
+    /// How long the request and the first event took on the wire. The time inside the upstream is
+    /// left out: its timer has ticks of a millisecond.
     pub(super) first: Duration,
-    /// How long each event was under way.
+    /// How long each event took on the wire.
     pub(super) events: Vec<Duration>,
     /// Whether the answer is a success without a warning.
     pub(super) good: bool,
+    /// Whether lore was woven in.
+    pub(super) has_lore: bool,
 }
 
 /// A client with one connection.
@@ -185,8 +187,8 @@ impl Client {
             let whole = new.rfind("}\n\n").map_or(0, |at| at + 3);
             for piece in new[..whole].split("\"stamp\":").skip(1) {
                 let digits: String = piece.chars().take_while(char::is_ascii_digit).collect();
-                let told: u64 = digits.parse().unwrap_or(now);
-                let back = Duration::from_nanos(now.saturating_sub(told));
+                let stamp: u64 = digits.parse().unwrap_or(now);
+                let back = Duration::from_nanos(now.saturating_sub(stamp));
                 events.push(back);
                 let there = number(&new, "arrived").saturating_sub(sent);
                 first.get_or_insert(Duration::from_nanos(there) + back);
@@ -196,6 +198,8 @@ impl Client {
         let whole = begin.elapsed();
         let good =
             reply.0.starts_with(b"HTTP/1.1 200") && reply.header("x-loreloom-warning").is_none();
-        Ok(Answered { whole, first: first.unwrap_or(whole), events, good })
+        let woven = reply.header("x-loreloom-woven");
+        let has_lore = woven.is_some_and(|entries| entries != "0");
+        Ok(Answered { whole, first: first.unwrap_or(whole), events, good, has_lore })
     }
 }

@@ -1,5 +1,5 @@
-//! A folder of ten thousand notes, with the binary as it ships: how long until it is read, and
-//! how long until a changed note reaches a model.
+//! A folder of ten thousand notes and the real binary: the time until the folder is read, and the
+//! time until a changed note reaches a model.
 
 use std::{
     fmt::Write as _,
@@ -83,7 +83,7 @@ fn weave(vault: &Path, chat: &Path) -> Result<Duration, String> {
     if status.success() { Ok(begun.elapsed()) } else { Err(format!("weaving ended with {status}")) }
 }
 
-/// How long until a model is sent a note as it was just saved.
+/// The time from saving a note until it is sent to a model.
 fn live(vault: &Path, folder: &Path) -> Result<f64, String> {
     let upstream = ModelServer::start(Script::new()).map_err(|error| error.to_string())?;
     let server = Server::spawn(&format!("{}/v1", upstream.base_url()), folder, |command| {
@@ -91,7 +91,7 @@ fn live(vault: &Path, folder: &Path) -> Result<f64, String> {
     })?;
     let (address, stop) = (server.address, AtomicBool::new(false));
     std::thread::scope(|scope| {
-        // Somebody who plays on, whatever happens to the notes.
+        // The chat goes on while notes change.
         scope.spawn(|| {
             let asks = std::iter::repeat_with(|| ask(address));
             asks.take_while(|asked| asked.is_ok() && !stop.load(Ordering::Relaxed)).for_each(drop);
@@ -99,13 +99,13 @@ fn live(vault: &Path, folder: &Path) -> Result<f64, String> {
         let mut version = 0;
         let measured = median(CHANGES, || {
             version += 1;
-            let told = format!("The lanternfish swam in year {version}.");
-            let note = format!("---\ntags: [lorebook]\nkeys: [lanternfish]\n---\n{told}");
+            let content = format!("The lanternfish swam in year {version}.");
+            let note = format!("---\ntags: [lorebook]\nkeys: [lanternfish]\n---\n{content}");
             write(&vault.join("Lanternfish.md"), &note)?;
             let begun = Instant::now();
             while begun.elapsed() < Duration::from_secs(30) {
                 let last = upstream.last().map(|one| one.json.to_string());
-                if last.is_some_and(|last| last.contains(&told)) {
+                if last.is_some_and(|last| last.contains(&content)) {
                     return Ok(begun.elapsed());
                 }
                 std::thread::sleep(Duration::from_millis(1));

@@ -1,5 +1,5 @@
-//! Vaults: CPU time per turn against DeepLore, and how soon a folder and a change in it are
-//! there.
+//! Vaults: CPU time per turn against DeepLore, and the time until a folder, or a change in it, is
+//! read.
 //!
 //! DeepLore's figures are CPU milliseconds of 2.0.2 under Node 20 on a machine of this kind,
 //! with inputs made by the same rule; ours are medians of the same run.
@@ -68,8 +68,8 @@ pub(super) fn run(print: &mut dyn FnMut(Figure)) -> Result<(), String> {
     folder::run(print)
 }
 
-/// The keyword stage with every message new, which is the worst there is, and as the next
-/// turn of a chat finds it.
+/// The keyword stage: with every message new, which is the worst case, and at the next turn of a
+/// chat.
 fn keys(recorded: &Recorded, world: &World, chat: &Lines, print: &mut dyn FnMut(Figure)) {
     let (state, context) = (VaultState::default(), VaultContext::default());
     for (mode, whole_words, recursion, theirs) in [

@@ -49,7 +49,7 @@ impl World {
     pub(super) fn chat(&self, messages: usize, bytes: usize) -> Vec<(&'static str, bool, String)> {
         let mut random = Random(7);
         let count = u32::try_from(self.notes.len()).unwrap_or(u32::MAX);
-        let told = (0..messages).map(|at| {
+        let lines = (0..messages).map(|at| {
             let mut text = String::new();
             while text.len() < bytes / messages {
                 if !text.is_empty() {
@@ -63,7 +63,7 @@ impl World {
             }
             (if at % 2 == 0 { "User" } else { "Bot" }, at % 2 == 0, text)
         });
-        told.collect()
+        lines.collect()
     }
 }
 

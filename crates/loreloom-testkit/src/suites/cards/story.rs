@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use loreloom_core::{
     book::Book,
     chat::{GenerationType, Message, Path, Role},
-    dialects::cards::{CardMode, CardRules},
+    dialects::cards::{CardRules, source_rules},
     dice::{Dice, Roll, TurnDice},
     engine::{self, EngineInput},
     ids::{ChatId, EntryId},
@@ -19,7 +19,7 @@ use loreloom_core::{
 use loreloom_formats::{ImportOptions, dialect_of, import};
 use serde_json::{Value, json};
 
-use super::told;
+use super::trace;
 
 pub(super) fn run(input: &Value) -> Result<Value, String> {
     let rules = Rules { cards: rules(input)?, ..Rules::default() };
@@ -48,9 +48,13 @@ pub(super) fn run(input: &Value) -> Result<Value, String> {
 
 /// The mode's rules with the case's own over them.
 fn rules(input: &Value) -> Result<CardRules, String> {
-    let mode = input.get("mode").cloned().unwrap_or_else(|| json!("loreloom"));
-    let mode: CardMode = serde_json::from_value(mode).map_err(|error| error.to_string())?;
-    let mut rules = serde_json::to_value(mode.rules()).map_err(|error| error.to_string())?;
+    let named = match input["mode"].as_str() {
+        None | Some("loreloom") => CardRules::default(),
+        Some(name) => Dialect::from_name(name)
+            .and_then(source_rules)
+            .ok_or_else(|| format!("no card books run by the rules `{name}`"))?,
+    };
+    let mut rules = serde_json::to_value(named).map_err(|error| error.to_string())?;
     for (name, value) in input["rules"].as_object().into_iter().flatten() {
         rules[name] = value.clone();
     }
@@ -170,20 +174,20 @@ impl Story {
         let mut cache = TurnCache::default();
         let mut instruments = Instruments { counter: &Words, dice: &mut dice, cache: &mut cache };
         let (library, active, rules) = (&self.library, &self.active, &self.rules);
-        let woven = engine::decide(
+        let decision = engine::decide(
             &EngineInput { library, active, turn: request, state, rules },
             &mut instruments,
         );
         let before = state.clone();
         let verdicts = engine::verdicts(
-            &woven.report,
+            &decision.report,
             &EngineInput { library, active, turn: request, state: &before, rules },
             &mut instruments,
         );
-        state.apply(&woven.delta);
-        let mut told = told::turn(library, &woven, &verdicts, state);
-        told["rolled"] = json!(dice.rolled);
-        Ok(told)
+        state.apply(&decision.delta);
+        let mut trace = trace::turn(library, &decision, &verdicts, state);
+        trace["rolled"] = json!(dice.rolled);
+        Ok(trace)
     }
 
     fn near(&self, near: &Value) -> Result<Vec<Near>, String> {

@@ -22,7 +22,7 @@ use loreloom_memory::{
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Whose store and reply it is where a case names nobody.
+/// The character, if a case names none.
 const CHARACTER: &str = "Mara";
 const NOW: i64 = 1_750_000_000_000;
 
@@ -96,6 +96,8 @@ impl<'case> Fixture<'case> {
             window,
             heard: None,
             chat_id: &self.chat_id,
+            character: "",
+            lore: &[],
             now: self.now,
         })
     }
@@ -124,8 +126,11 @@ impl<'case> Fixture<'case> {
     ) -> Result<(T, usize), String> {
         let replies: Vec<String> = self.maybe("llm_responses")?.unwrap_or_default();
         let given = replies.len();
-        let mut answers =
-            Answers { replies: replies.into_iter().map(Some).collect(), vectors: self.vectors()? };
+        let mut answers = Answers {
+            replies: replies.into_iter().map(Some).collect(),
+            vectors: self.vectors()?,
+            ..Answers::default()
+        };
         loop {
             let mut script = Script::new(&answers);
             match pass(&mut script) {
@@ -178,7 +183,7 @@ fn path(messages: Option<&Value>) -> Result<Vec<PathItem>, String> {
     Ok(Path::of(ChatId::from("case"), messages).items().to_vec())
 }
 
-/// The labels that stand in the recorded cases. The last two, and those of suspicion,
+/// The labels of the recorded cases. The last two, and those of suspicion,
 /// development and revelation, occur in none.
 fn labels() -> Labels {
     Labels::from_table([
@@ -209,5 +214,8 @@ fn labels() -> Labels {
         "... [truncated]",
         "Recalled:",
         "Repair:",
+        "Memories from previous conversations:",
+        "",
+        "",
     ])
 }

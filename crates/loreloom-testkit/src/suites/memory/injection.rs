@@ -95,6 +95,7 @@ fn input<'slots>(
         group: &[],
         turn: None,
         recalled: &[],
+        clock: None,
     }
 }
 

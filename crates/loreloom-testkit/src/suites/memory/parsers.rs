@@ -27,12 +27,12 @@ pub(super) fn run(feature: &str, case: &Fixture<'_>) -> Result<Option<Value>, St
         "parse_contradictions" => json!(continuity::parse(&text()?, rules)),
         "parse_epistemic" => epistemic::parse(&text()?, rules)
             .into_iter()
-            .map(|told| {
+            .map(|insight| {
                 json!({
-                    "type": told.kind,
-                    "subject": told.subject,
-                    "target": told.target,
-                    "content": told.content,
+                    "type": insight.kind,
+                    "subject": insight.subject,
+                    "target": insight.target,
+                    "content": insight.content,
                 })
             })
             .collect(),

@@ -76,6 +76,7 @@ fn arcs_pass(case: &Fixture<'_>) -> Result<Value, String> {
         persistent: &case.character.persistent_arcs,
         session: &active(&case.meta.session_memories),
         scenes: &case.meta.scene_history,
+        ended: &case.meta.arc_summaries,
     };
     let (outcome, unused) = case.play(|script| arcs::run(&input, script))?;
     Ok(json!({

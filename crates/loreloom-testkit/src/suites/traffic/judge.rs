@@ -23,7 +23,7 @@ struct Chat {
 /// A text that is expected.
 struct Wanted {
     text: String,
-    /// Whether it may be missing, or another text may stand in its place.
+    /// Whether it may be missing, or another text may be in its place.
     open: bool,
 }
 

@@ -59,7 +59,7 @@ pub(super) fn matching(input: &Value) -> Value {
 /// Why notes are out, as the peer lists it.
 fn stopped(vault: &Vault, matches: &Matches) -> Value {
     let (mut chance, mut warmup, mut refine) = (Vec::new(), Vec::new(), Vec::new());
-    // The engine speaks of per cent, the cases of shares.
+    // The engine uses per cent, the cases use shares.
     let share = |percent: f64| (percent * 1e10).round() / 1e12;
     for one in &matches.stopped {
         let note = vault.note(one.ix);
@@ -83,8 +83,7 @@ fn stopped(vault: &Vault, matches: &Matches) -> Value {
     json!({ "probabilitySkipped": chance, "warmupFailed": warmup, "refineKeyBlocked": refine })
 }
 
-/// What brought each note in, in the peer's words. Of notes that share a title, the one that
-/// came in last has the word.
+/// Why each note matched, in the peer's words. Of notes with the same title, the last one counts.
 pub(super) fn matched_by(vault: &Vault, picks: &[Pick]) -> Map<String, Value> {
     let title = |pick: &Pick| vault.note(pick.ix).title.clone();
     let mut found: Vec<&Pick> = picks.iter().collect();
@@ -95,7 +94,7 @@ pub(super) fn matched_by(vault: &Vault, picks: &[Pick]) -> Map<String, Value> {
     found.into_iter().map(|pick| (title(pick), Value::from(label(vault, pick)))).collect()
 }
 
-/// When a note came in: the steps of matching, one after the other.
+/// The order in which the steps of matching add notes.
 fn stage(pick: &Pick) -> u32 {
     #[expect(clippy::wildcard_enum_match_arm, reason = "keys, and what only later stages bring in")]
     match &pick.reason {

@@ -32,8 +32,8 @@ impl TokenCounter for Quarters {
     }
 }
 
-/// The same, except for texts that the entries of a case say have no tokens: to the engine a
-/// note without any is one that nobody counted yet.
+/// The same, except for texts that have no tokens according to the case: for the engine a note with
+/// 0 tokens is not counted yet.
 pub(super) struct Estimates {
     empty: Vec<String>,
 }

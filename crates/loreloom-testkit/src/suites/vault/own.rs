@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use loreloom_core::{
     chat::{Message, Role},
-    dialects::vault::{NoteChoice, inspect_use},
+    dialects::vault::{
+        ManifestStyle, ManifestWords, Note, NoteChoice, SummaryMode, inspect_use, manifest,
+    },
     explain,
-    ids::EntryId,
     library::LibrarySource,
     place::{Injection, Provenance},
-    report::words,
+    report::{VaultMode, words},
     rules::Rules,
     story::{Engine, Story, WovenTurn},
     turn::{Selection, Speaker, VaultContext},
@@ -21,7 +22,8 @@ use serde_json::{Map, Value, json};
 use super::input::{Quarters, marks, texts};
 
 /// Runs a story: notes, settings and turns in; what is sent and why out. A turn shows only what
-/// its expectation names: `sent`, `texts`, `codes`, `words`, `at`, `warnings`, `fix`.
+/// its expectation names: `sent`, `texts`, `codes`, `words`, `warnings`, `mode`,
+/// `selection`, `fix`, `stale`.
 pub(super) fn story(input: &Value, expected: &Value) -> Result<Value, String> {
     let settings = settings(&input["settings"])?;
     let rules = rules(input, &settings)?;
@@ -42,7 +44,11 @@ pub(super) fn story(input: &Value, expected: &Value) -> Result<Value, String> {
     for (turn, wanted) in list(&input["turns"]).zip(list(&expected["turns"])) {
         say(&mut story, turn);
         let woven = story.weave();
-        turns.push(shown(&woven, &story, wanted));
+        let mut shown = shown(&woven, &story, wanted);
+        if wanted.get("stale").is_some() {
+            shown["stale"] = stale_titles(&all, &story, &rules);
+        }
+        turns.push(shown);
     }
     let mut out = json!({ "turns": turns });
     if expected.get("lint").is_some() {
@@ -121,9 +127,10 @@ fn shown(woven: &WovenTurn, story: &Story<'_>, wanted: &Value) -> Value {
                 let warnings = woven.decision().report.warnings.iter().map(words::warning);
                 warnings.map(Value::from).collect()
             }
+            "mode" => woven.decision().report.vault_mode.map(VaultMode::as_str).into(),
             "selection" => woven.decision().report.selection.as_ref().map(words::selection).into(),
             "fix" => only(&|title| {
-                let fix = story.explain(&EntryId::from(format!(":{title}").as_str()));
+                let fix = verdict(title).and_then(|(verdict, _)| story.explain(&verdict.entry));
                 let changes = fix.iter().flat_map(|fix| &fix.changes).map(explain::words);
                 changes.collect::<Vec<_>>().join("; ").into()
             }),
@@ -134,10 +141,33 @@ fn shown(woven: &WovenTurn, story: &Story<'_>, wanted: &Value) -> Value {
     out.into()
 }
 
+/// The titles of the notes that a selecting model is told are stale.
+fn stale_titles(notes: &[Note], story: &Story<'_>, rules: &Rules) -> Value {
+    let state = story.state().vault;
+    let words = ManifestWords::default();
+    let style = ManifestStyle {
+        mode: SummaryMode::PreferSummary,
+        longest: 100,
+        fields: &[],
+        words: &words,
+        show_carried: false,
+        count_left_out_as_forced: false,
+    };
+    let is_stale = |note: &&Note| {
+        let shown = manifest([*note], false, &state, &rules.vault.rules, style);
+        shown.text.contains(&words.stale)
+    };
+    notes.iter().filter(is_stale).map(|note| Value::from(note.title.clone())).collect()
+}
+
 /// The titles of the notes that are sent, in prompt order.
 fn sent_titles(woven: &WovenTurn) -> Value {
     let title = |one: &Injection| match &one.source {
-        Provenance::Lore { entry, .. } => entry.as_str().trim_start_matches(':').to_owned(),
+        Provenance::Lore { entry, .. } => {
+            let mut verdicts = woven.decision().report.verdicts.iter();
+            let verdict = verdicts.find(|verdict| verdict.entry == *entry);
+            verdict.map_or_else(|| entry.to_string(), |verdict| verdict.title.clone())
+        }
         other @ (Provenance::AuthorsNote | Provenance::Memory(_)) => format!("{other:?}"),
     };
     woven.injections().iter().map(|one| Value::from(title(one))).collect()

@@ -43,7 +43,7 @@ pub(super) fn manifest_of(input: &Value) -> Value {
         longest: settings["aiSearchManifestSummaryLength"]
             .as_u64()
             .and_then(|length| usize::try_from(length).ok())
-            // A length of 0 is one that nobody set.
+            // A length of 0 means that it is not set.
             .filter(|length| *length > 0)
             .unwrap_or(600),
         fields: &fields,
@@ -121,7 +121,7 @@ pub(super) fn vaults(input: &Value) -> Value {
 
 pub(super) fn sync(input: &Value) -> Value {
     let after = notes(&input["after"]);
-    // Without a reading before, nothing is a change.
+    // Before the first reading nothing can change.
     let before = if input["before"].is_null() { after.clone() } else { notes(&input["before"]) };
     let found = changes(&before, &after);
     json!({
@@ -146,7 +146,7 @@ pub(super) fn health(input: &Value) -> Value {
     json!({ "issues": issues.iter().filter_map(shown).collect::<Vec<Value>>() })
 }
 
-/// DeepLore's name for an issue; `None` for what this function of it does not look for.
+/// DeepLore's name for an issue; `None` if DeepLore does not look for it.
 fn peer_name(kind: &IssueKind) -> Option<&'static str> {
     Some(match kind {
         IssueKind::CircularRequires { circle } if circle.len() == 2 => "circular_requires",

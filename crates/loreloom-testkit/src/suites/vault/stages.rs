@@ -1,6 +1,7 @@
 //! Cases about single stages.
 
 use loreloom_core::{
+    chat::Role,
     dialects::vault::{
         Divided, Fitted, Logged, Operator, Pick, Record, Seat, Vault, VaultCache, VaultGates,
         VaultRules, VaultState, VaultTools, apply_marks, fit, hash_of,
@@ -185,21 +186,35 @@ pub(super) fn format(input: &Value) -> Value {
     })
 }
 
-/// The texts by place, with the peer's numbers.
+/// The texts by place, in the order in which the places first come up, with the peer's numbers.
+/// An outlet takes the first role that one of its notes names.
 pub(super) fn groups(fitted: &Fitted) -> Vec<Value> {
-    let numbers = |seat: &Seat| match seat {
-        Seat::At { position, depth, .. } => (position_number(*position), *depth),
-        Seat::Slot(_) => (0, Depth(0)),
-        Seat::Outlet { .. } => (-1, Depth(0)),
+    let joins = |one: &Seat, other: &Seat| match (one, other) {
+        (Seat::Outlet { name, .. }, Seat::Outlet { name: other, .. }) => name == other,
+        _ => one == other,
     };
-    let group = |group: loreloom_core::dialects::vault::Group| {
-        let (position, depth) = numbers(&group.seat);
-        json!({
-            "text": group.text, "position": position, "depth": depth,
-            "role": role_number(group.role),
-        })
+    let mut groups: Vec<(&Seat, Option<Role>, String)> = Vec::new();
+    for note in &fitted.notes {
+        let role = note.seat.role();
+        match groups.iter_mut().find(|(seat, ..)| joins(seat, &note.seat)) {
+            Some((_, known, text)) => {
+                text.push_str("\n\n");
+                text.push_str(&note.text);
+                *known = known.or(role);
+            }
+            None => groups.push((&note.seat, role, note.text.clone())),
+        }
+    }
+    let shown = |(seat, role, text): (&Seat, Option<Role>, String)| {
+        let (position, depth) = match seat {
+            Seat::At { position, depth, .. } => (position_number(*position), *depth),
+            Seat::Slot(_) => (0, Depth(0)),
+            Seat::Outlet { .. } => (-1, Depth(0)),
+        };
+        let role = role_number(role.unwrap_or_default());
+        json!({ "text": text, "position": position, "depth": depth, "role": role })
     };
-    fitted.groups().into_iter().map(group).collect()
+    groups.into_iter().map(shown).collect()
 }
 
 pub(super) fn truncate(input: &Value) -> Value {

@@ -49,13 +49,16 @@ fn counters<V: Copy + Into<u64>>(map: &BTreeMap<EntryId, V>) -> Map<String, Valu
     map.iter().map(|(id, count)| (id.to_string(), Value::from((*count).into()))).collect()
 }
 
-/// How long notes pause. The engine counts whole generations; the peer carries a fraction along
-/// and pauses as long.
+/// How long notes pause. The engine counts whole generations; the peer keeps the fraction of a
+/// cooldown, which makes the pause no longer.
 fn pauses(state: &VaultState, notes: &[Note]) -> Map<String, Value> {
     let shown = |(id, left): (&EntryId, &u32)| {
-        let cooldown = notes.iter().find(|note| note.id() == *id).and_then(|note| note.cooldown);
+        let note = notes.iter().find(|note| note.id() == *id);
+        let cooldown = note.and_then(|note| note.cooldown);
         let rest = cooldown.map_or(0.0, |cooldown| cooldown.ceil() - cooldown);
-        (id.to_string(), Value::from(f64::from(*left) - rest))
+        // The peer's ids are titles.
+        let name = note.map(|note| format!("{}:{}", note.vault, note.title));
+        (name.unwrap_or_else(|| id.to_string()), Value::from(f64::from(*left) - rest))
     };
     state.cooldown.iter().map(shown).collect()
 }
@@ -94,13 +97,14 @@ pub(super) fn pipeline(input: &Value) -> Value {
         let picks = (matches.picks.clone(), Vec::new());
         let mut tools = VaultTools::plain(&Quarters, &mut dice, &mut cache);
         let report = turn.decide(matches, picks, &mut tools);
-        generations.push(told(&vault, &report, &rules));
+        generations.push(trace(&vault, &report, &rules));
         state = report.state;
     }
     json!({ "skipped": skipped, "generations": generations })
 }
 
-fn told(vault: &Vault, report: &VaultReport, rules: &VaultRules) -> Value {
+/// What a generation decided, as the cases write it.
+fn trace(vault: &Vault, report: &VaultReport, rules: &VaultRules) -> Value {
     let picks = |picks: &[loreloom_core::dialects::vault::Pick]| {
         titles(vault, picks.iter().map(|pick| pick.ix))
     };

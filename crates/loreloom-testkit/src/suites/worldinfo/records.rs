@@ -7,13 +7,13 @@ use serde_json::{Map, Value, json};
 
 use super::scan::{id_of, name_of};
 
-/// The records of one kind; what is no object is none.
+/// The records of one kind; a value that is not an object has none.
 pub(super) fn read(library: &Library, stored: &Value) -> BTreeMap<EntryId, TimedRecord> {
     let stored = stored.as_object().into_iter().flatten();
     stored.filter_map(|(name, value)| Some((id_of(library, name), record(value)?))).collect()
 }
 
-/// Numbers may be text there, and are compared as what they say.
+/// Numbers may be written as text; their values are compared.
 fn record(value: &Value) -> Option<TimedRecord> {
     let value = value.as_object()?;
     let number = |key: &str| {
@@ -29,8 +29,7 @@ fn record(value: &Value) -> Option<TimedRecord> {
     })
 }
 
-/// The records of one kind as they stand in the metadata: `stored` ones that nobody changed
-/// as they were.
+/// The records of one kind in the form of the metadata. Unchanged ones keep their `stored` form.
 pub(super) fn write(
     library: &Library,
     records: &BTreeMap<EntryId, TimedRecord>,

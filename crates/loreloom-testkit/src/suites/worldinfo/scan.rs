@@ -169,9 +169,9 @@ impl<'input> Case<'input> {
         }
     }
 
-    /// The prompts that are scanned. They are properties of one object there: of a key that
-    /// stands twice the last value counts at the first place, and numbers come first. A note
-    /// that is not due is empty.
+    /// The prompts that are scanned. In SillyTavern they are properties of one object: numeric keys
+    /// come first, and a repeated key has its last value at its first place. A note that is not due
+    /// is empty.
     fn prompts(&self, note: Option<&AuthorsNote>, turn: &Turn<'_>) -> Vec<ScannedPrompt> {
         let mut prompts = Map::new();
         for inject in self.input["injects"].as_array().into_iter().flatten() {
@@ -433,7 +433,7 @@ fn pass_value(library: &Library, pass: &worldinfo::Pass) -> Value {
     })
 }
 
-/// An entry as it stands in the case.
+/// An entry as the case has it.
 fn stored(entry: &Entry) -> Map<String, Value> {
     serde_json::from_str(entry.raw.as_deref().unwrap_or_default()).unwrap_or_default()
 }
@@ -446,13 +446,13 @@ pub(super) fn name_of(library: &Library, ix: EntryIx) -> String {
     format!("{}.{uid}", world_of(library, ix))
 }
 
-/// The book that an entry belongs to there: it may say so itself.
+/// The book of an entry: its own field, if it has one.
 fn world_of(library: &Library, ix: EntryIx) -> String {
     let own = stored(library.entry(ix)).get("world").and_then(Value::as_str).map(str::to_owned);
     own.unwrap_or_else(|| library.book(ix).name.clone())
 }
 
-/// The id of the first entry with that name; a name nobody has is its own id.
+/// The id of the first entry with that name; an unknown name is its own id.
 pub(super) fn id_of(library: &Library, name: &str) -> EntryId {
     let mut entries = (0..library.len()).map(|at| EntryIx(u32::try_from(at).unwrap_or(u32::MAX)));
     entries
