@@ -16,8 +16,8 @@ export default defineConfig({
   // Generous: a busy machine is not a fault of the page.
   timeout: 180_000,
   expect: { timeout: 15_000 },
-  // CI tries a failed test once more and lists it as flaky; at home a failure is a failure.
-  retries: process.env.CI ? 1 : 0,
+  // CI tries a failed test up to twice more and lists it as flaky; at home a failure is a failure.
+  retries: process.env.CI ? 2 : 0,
   reporter: [['line']],
   use: {
     browserName: 'chromium',

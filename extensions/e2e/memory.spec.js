@@ -95,9 +95,13 @@ test('the story: what happened, work in the background, and a part without a tra
 
 test('who comes back is told what happened', async ({ tavern }) => {
   await remembered(tavern);
-  const file = await tavern.page.evaluate(() => SillyTavern.getContext().getCurrentChatId());
-  // Hours go by: only the server knows how many.
-  await tavern.page.route('**/recap', (route) =>
+  const { file, chat } = await tavern.page.evaluate(() => ({
+    file: SillyTavern.getContext().getCurrentChatId(),
+    chat: SillyTavern.getContext().chatMetadata.loreloom.chat,
+  }));
+  const recapOf = (url) => url.pathname.endsWith(`/${encodeURIComponent(chat)}/recap`);
+  // Hours go by for this chat: only the server knows how many.
+  await tavern.page.route(recapOf, (route) =>
     route.fulfill({
       status: 200,
       headers: { 'access-control-allow-origin': '*', 'content-type': 'application/json' },
@@ -105,12 +109,19 @@ test('who comes back is told what happened', async ({ tavern }) => {
     }),
   );
   const asked = tavern.page.waitForRequest(
-    (request) => request.url().endsWith('/recap') && request.method() === 'POST',
+    (request) => recapOf(new URL(request.url())) && request.method() === 'POST',
   );
   await tavern.newChat();
   await tavern.page.evaluate((name) => SillyTavern.getContext().openCharacterChat(name), file);
   expect((await asked).postDataJSON()).toEqual({ if_away: true });
-  await expect(tavern.page.locator('.toast-message')).toContainText('Wren came to Memo by boat.');
+  const recap = tavern.page.locator('.toast-message', { hasText: 'Wren came to Memo by boat.' });
+  await expect(recap).toHaveCount(1);
+  // SillyTavern announces a chat again when it is loaded again. The recap is not shown twice, and
+  // it goes with its chat.
+  await tavern.page.evaluate(() => SillyTavern.getContext().reloadCurrentChat());
+  await expect(recap).toHaveCount(1);
+  await tavern.newChat();
+  await expect(recap).toHaveCount(0);
 });
 
 test('a full window and warnings are said in words', async ({ tavern }) => {

@@ -72,16 +72,23 @@ function listen() {
     on(event, () => refresh());
 }
 
-/** Tells what happened before, if nobody has written in this chat for some hours. */
+/** The chat that is open, and the recap on show for it. */
+const opened = { chat: null, recap: null };
+
+/** Shows what happened before, if nobody has written in this chat for some hours. */
 async function welcomeBack() {
-  const idOf = () => getContext().chatMetadata.loreloom?.chat;
-  const chat = idOf();
+  const chat = getContext().chatMetadata.loreloom?.chat ?? null;
+  // SillyTavern may announce one chat more than once.
+  if (chat === opened.chat) return;
+  opened.chat = chat;
+  if (opened.recap) toastr.clear(opened.recap);
+  opened.recap = null;
   if (!chat || settings().mode === 'off') return;
-  // Without a model or a story there is nothing to tell, and nothing to report.
+  // Without a model or a story there is nothing to show, and nothing to report.
   const recap = await askRecap(chat, true).catch(() => null);
-  if (!recap || chat !== idOf()) return;
+  if (!recap || chat !== opened.chat || opened.recap) return;
   const options = { timeOut: 0, extendedTimeOut: 0, closeButton: true, escapeHtml: true };
-  toastr.info(recap, say('What happened so far?'), options);
+  opened.recap = toastr.info(recap, say('What happened so far?'), options);
 }
 
 /** An entry of the menu beside the text field. */
