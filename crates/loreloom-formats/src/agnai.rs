@@ -98,7 +98,7 @@ fn keyword(raw: String) -> Key {
     if raw.chars().all(|character| REMOVED.contains(character)) {
         // Two word borders and nothing between them would be found in every text.
         let pattern = "[]".to_owned();
-        return Key::Regex(RegexKey { raw, pattern, flags: "i".to_owned() });
+        return Key::Regex(Box::new(RegexKey { raw, pattern, flags: "i".to_owned() }));
     }
     let mut pattern = String::from("\\b");
     for character in raw.chars() {
@@ -111,7 +111,7 @@ fn keyword(raw: String) -> Key {
         }
     }
     pattern.push_str("\\b");
-    Key::Regex(RegexKey { raw, pattern, flags: "i".to_owned() })
+    Key::Regex(Box::new(RegexKey { raw, pattern, flags: "i".to_owned() }))
 }
 
 #[cfg(test)]

@@ -113,6 +113,7 @@ pub fn import(bytes: &[u8], options: &ImportOptions) -> Result<Imported, FormatE
         program: program.map(str::to_owned),
         assumed_name,
     });
+    book.share_source();
     note_unsafe(&book, card.as_ref(), &mut notes);
     Ok(Imported { book, card, format, notes: notes.finish() })
 }

@@ -110,7 +110,8 @@ impl Schema for Lorebook {
         entry.activation.scan.characters = Some(fields.count(&["searchRange"]).unwrap_or(1000));
         entry.recursion.scan_lore = Some(fields.flag(&["nonStoryActivatable"]).unwrap_or(false));
         entry.rest.folder = Some(fields.text(&["category"])).filter(|id| !id.is_empty());
-        entry.rest.last_updated = row.node.get("lastUpdatedAt").map(Node::to_value);
+        entry.rest.last_updated =
+            row.node.get("lastUpdatedAt").map(|node| Box::new(node.to_value()));
         entry.extensions = fields.others(&ENTRY);
         if fields.get("advancedConditions").is_some_and(|node| !node.items().is_empty()) {
             let text = "conditions are kept but not run";
@@ -129,7 +130,10 @@ impl Schema for Lorebook {
         let mut put = |name: &str, value: Value| map.insert(name.to_owned(), value);
         put("text", json!(entry.content));
         put("contextConfig", Value::Object(config(entry)));
-        put("lastUpdatedAt", entry.rest.last_updated.clone().unwrap_or_else(|| json!(0)));
+        put(
+            "lastUpdatedAt",
+            entry.rest.last_updated.as_deref().cloned().unwrap_or_else(|| json!(0)),
+        );
         put("displayName", json!(keys::only_name(entry)));
         put("keys", crate::sillytavern::raw_keys(&when.keys).into());
         put("searchRange", json!(when.scan.characters.unwrap_or(1000)));
@@ -178,7 +182,7 @@ fn key(raw: String) -> Key {
         pattern.push_str(&as_word(part));
         pattern.push(')');
     }
-    Key::Regex(RegexKey { pattern, flags: "i".to_owned(), raw })
+    Key::Regex(Box::new(RegexKey { pattern, flags: "i".to_owned(), raw }))
 }
 
 /// A pattern for the text as a whole word; ends that are no letters need no border.

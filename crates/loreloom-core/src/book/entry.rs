@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Book, Extensions, Key, Placement};
+use super::{Book, Extensions, Key, Placement, RawEntry};
 use crate::ids::EntryId;
 
 /// A piece of lore and the rules for when and where the model sees it.
@@ -50,7 +50,7 @@ pub struct Entry {
     /// The entry's own text in the file (JSON formats), for fingerprints and for writing
     /// back what was not edited.
     #[cfg_attr(feature = "schema", schema(ignore))]
-    pub raw: Option<Box<str>>,
+    pub raw: Option<RawEntry>,
 }
 
 impl Entry {
@@ -490,7 +490,7 @@ pub struct EntryRest {
     /// The folder's id.
     pub folder: Option<String>,
     /// When it was last edited, as the file has it.
-    pub last_updated: Option<serde_json::Value>,
+    pub last_updated: Option<Box<serde_json::Value>>,
     /// Prompts the entry asks the front end to hide (`@@disable_ui_prompt`).
     pub hide_prompts: Vec<String>,
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 pub enum Key {
     /// Plain text.
     Literal(String),
-    /// A JavaScript regular expression.
-    Regex(RegexKey),
+    /// A JavaScript regular expression. Boxed, because nearly all keys are plain text.
+    Regex(Box<RegexKey>),
 }
 
 /// A regular expression key.
@@ -31,11 +31,11 @@ impl Key {
     /// pattern that does not is matched as plain text there.
     pub fn parse(raw: &str) -> Self {
         match split_regex(raw.trim_matches(is_js_space)) {
-            Some((pattern, flags)) => Self::Regex(RegexKey {
+            Some((pattern, flags)) => Self::Regex(Box::new(RegexKey {
                 raw: raw.to_owned(),
                 pattern: unescaped(pattern),
                 flags: flags.to_owned(),
-            }),
+            })),
             None => Self::Literal(raw.to_owned()),
         }
     }
@@ -142,7 +142,7 @@ mod tests {
     fn what_a_reader_said_is_told_from_what_slashes_say() {
         let regex = |raw: &str, pattern: &str, flags: &str| {
             let (raw, pattern) = (raw.to_owned(), pattern.to_owned());
-            Key::Regex(RegexKey { raw, pattern, flags: flags.to_owned() })
+            Key::Regex(Box::new(RegexKey { raw, pattern, flags: flags.to_owned() }))
         };
         for (key, taken) in [
             (Key::Literal("bell".to_owned()), KeyOrigin::BySlashes),

@@ -8,6 +8,7 @@ mod key;
 mod lint;
 mod origin;
 mod placement;
+mod raw;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,7 @@ pub use self::{
     lint::{BookFinding, BookFindingKind, lint},
     origin::{Container, Indent, Newline, Origin, TextStyle},
     placement::{DepthFrom, Placement, Position},
+    raw::RawEntry,
 };
 use crate::ids::BookId;
 

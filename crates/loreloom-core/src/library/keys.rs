@@ -221,7 +221,7 @@ mod tests {
     fn what_the_reader_of_a_file_said_a_key_is_is_looked_for() {
         let regex = |raw: &str, pattern: &str, flags: &str| {
             let (raw, pattern) = (raw.to_owned(), pattern.to_owned());
-            Key::Regex(RegexKey { raw, pattern, flags: flags.to_owned() })
+            Key::Regex(Box::new(RegexKey { raw, pattern, flags: flags.to_owned() }))
         };
         let lower = KeyMode { folding: Folding::Lower, whole_words: true };
         let exact = KeyMode { folding: Folding::Exact, whole_words: true };

@@ -331,7 +331,7 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
         let texts = self.fields.list(names);
         let read = |text: String| match Key::parse(&text) {
             Key::Literal(raw) if self.use_regex => {
-                Key::Regex(RegexKey { pattern: raw.clone(), raw, flags: String::new() })
+                Key::Regex(Box::new(RegexKey { pattern: raw.clone(), raw, flags: String::new() }))
             }
             key @ (Key::Literal(_) | Key::Regex(_)) => key,
         };

@@ -79,9 +79,11 @@ fn injection(entry: &mut Entry, said: &Directives, ignored: &mut Vec<String>) {
 fn as_pattern(key: &Key) -> Key {
     match key {
         Key::Regex(_) => key.clone(),
-        Key::Literal(raw) => {
-            Key::Regex(RegexKey { raw: raw.clone(), pattern: raw.clone(), flags: String::new() })
-        }
+        Key::Literal(raw) => Key::Regex(Box::new(RegexKey {
+            raw: raw.clone(),
+            pattern: raw.clone(),
+            flags: String::new(),
+        })),
     }
 }
 

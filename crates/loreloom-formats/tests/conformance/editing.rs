@@ -130,8 +130,7 @@ fn an_entry_can_be_removed_and_another_added() -> Outcome {
         }
         let mut book = imported.book.clone();
         let removed = book.entries.remove(0);
-        let kept: Vec<Option<Box<str>>> =
-            book.entries.iter().map(|entry| entry.raw.clone()).collect();
+        let kept: Vec<_> = book.entries.iter().map(|entry| entry.raw.clone()).collect();
         let mut added = Entry::new("new");
         edit(&mut added, imported.format);
         book.entries.push(added);

@@ -189,7 +189,7 @@ mod tests {
     fn a_regular_expression_without_slashes_stays_one() {
         let mut entry = Entry::new("b/0");
         let (raw, pattern) = ("dragon*".to_owned(), "dragon.*".to_owned());
-        let wild = Key::Regex(RegexKey { raw, pattern, flags: "i".to_owned() });
+        let wild = Key::Regex(Box::new(RegexKey { raw, pattern, flags: "i".to_owned() }));
         entry.activation.keys = vec![wild.clone()];
         let patch = json!({"content": "x", "activation": {"keys": ["dragon*", "wyrm*"]}});
         let changed = patched(&entry, patch.as_object().unwrap()).unwrap();

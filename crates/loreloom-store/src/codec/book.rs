@@ -170,6 +170,7 @@ impl BookManifest {
                 String::from_utf8(content(hash, pieces)?).map_err(|error| error.to_string())?;
             origin.source = Some(Arc::from(text));
         }
+        book.share_source();
         Ok(book)
     }
 }
