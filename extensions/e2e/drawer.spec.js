@@ -13,8 +13,7 @@ test('one click pairs the page', async ({ tavern, context }) => {
   await expect(pairing.getByText('asks to use this server')).toBeVisible();
   await pairing.screenshot({ path: join(SHOTS, 'pairing.png') });
   await pairing.getByRole('button', { name: 'Allow' }).click();
-  const state = tavern.page.locator('#loreloom_panel .loreloom_state');
-  await expect(state).toHaveAttribute('data-code', 'ok');
+  await tavern.stateIs('ok');
   const key = await tavern.page.evaluate(() => globalThis.loreloom.settings().key);
   expect(key).toMatch(/^ll_[0-9a-f]{64}$/);
   const { items } = await api('/keys');
@@ -124,8 +123,9 @@ test('the connected model works for memory when it is idle', async ({ tavern }) 
   await expect(async () => {
     expect(await tavern.command('/loreloom-recap')).toContain('the key under the mat');
   }).toPass();
-  const { body } = (await model()).at(-1);
-  expect(JSON.stringify(body.messages)).toContain('I hide the key under the mat.');
+  // Memory may ask something else right after.
+  const asked = (await model()).map(({ body }) => JSON.stringify(body.messages));
+  expect(asked.some((one) => one.includes('I hide the key under the mat.'))).toBe(true);
   expect(chat).toMatch(/^st-/);
 });
 

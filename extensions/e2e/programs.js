@@ -73,7 +73,7 @@ export async function loreloom(args, input = '') {
 export async function startLoreloom(folder, { port = 0, options = [] } = {}) {
   if (!existsSync(BINARY)) throw new Error(`Loreloom is not built: ${BINARY}`);
   const args = ['serve', '--data', folder, '--port', String(port), ...options];
-  const pattern = /(http:\/\/127\.0\.0\.1:\d+)/;
+  const pattern = /^listening on (http:\/\/127\.0\.0\.1:\d+)$/m;
   const { found, stop, log } = await run(BINARY, args, { pattern, name: 'Loreloom' });
   return { url: found[1], stop, log };
 }

@@ -74,12 +74,13 @@ impl StoreArguments {
     /// Opens the stories that are there.
     pub(crate) async fn open(&self) -> anyhow::Result<Arc<dyn Store>> {
         let address = self.address()?;
-        self.keep_private(&address);
-        match address.open().await {
+        let store = match address.open().await {
             // It names the file itself.
-            Err(error @ StoreError::Missing { .. }) => Err(error.into()),
-            other => other.with_context(|| format!("`{address}` cannot be opened")),
-        }
+            Err(error @ StoreError::Missing { .. }) => return Err(error.into()),
+            other => other.with_context(|| format!("`{address}` cannot be opened"))?,
+        };
+        self.keep_private(&address);
+        Ok(store)
     }
 
     /// Opens the stories, a new store if there are none. A folder is made if it is not there.
@@ -89,8 +90,10 @@ impl StoreArguments {
             private::create_folder(folder)
                 .with_context(|| format!("`{}` cannot be made", folder.display()))?;
         }
+        let opened = address.open_or_make().await;
+        let store = opened.with_context(|| format!("`{address}` cannot be opened"))?;
         self.keep_private(&address);
-        address.open_or_make().await.with_context(|| format!("`{address}` cannot be opened"))
+        Ok(store)
     }
 
     /// A place on this machine for turns that the store does not take: beside a file, else in the
@@ -116,8 +119,9 @@ impl StoreArguments {
         Ok(folder.join("keys"))
     }
 
-    /// Takes the permissions of others from the data folder and the file, and says so. The folder
-    /// of a file that `--store` names may have other uses, so it stays.
+    /// Takes the permissions of others from the data folder and the file, and says so. Only what
+    /// was opened is ours: a name that was mistyped may be that of any file. The folder of a file
+    /// that `--store` names may have other uses, so it stays.
     fn keep_private(&self, address: &StoreAddress) {
         let Some(file) = address.file() else { return };
         let folder = file.parent().filter(|_| self.store.is_none());
@@ -157,8 +161,9 @@ impl StoreArguments {
             "there are no stories in `{}`: it is missing or empty",
             file.display()
         );
-        self.keep_private(&StoreAddress::File(file.clone()));
-        Ok(SqliteStore::open(file)?)
+        let store = SqliteStore::open(&file)?;
+        self.keep_private(&StoreAddress::File(file));
+        Ok(store)
     }
 }
 

@@ -128,6 +128,14 @@ pub enum StoreError {
         /// The file.
         path: String,
     },
+    /// The file is another one than when it was opened; nothing can be stored.
+    #[error(
+        "`{path}` was moved, deleted or replaced while it was open: put it back, or start this server again"
+    )]
+    Replaced {
+        /// The file.
+        path: String,
+    },
     /// There is no room left; nothing was stored.
     #[error("the disk is full: nothing was stored while {doing}")]
     Full {

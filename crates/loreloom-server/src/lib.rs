@@ -29,6 +29,7 @@ mod frequency;
 mod gate;
 mod graph;
 mod guard;
+mod half_pairs;
 mod keys;
 mod last_turn;
 mod lent_model;

@@ -118,6 +118,40 @@ async fn the_doctor_calls_files_what_they_are_and_repairs_into_a_new_one() {
     );
 }
 
+#[test]
+#[cfg(unix)]
+fn only_stories_are_made_private_and_not_what_a_mistyped_name_leads_to() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    let mode = |name: &str| home.join(name).metadata().unwrap().permissions().mode() & 0o777;
+    let widen = |name: &str, mode: u32| {
+        std::fs::set_permissions(home.join(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    write(home, "notes.txt", &"notes, no database. ".repeat(100));
+    widen("notes.txt", 0o644);
+    std::fs::create_dir(home.join("shared")).unwrap();
+    widen("shared", 0o755);
+    refused(home, &["chats", "--data", "shared"]);
+    std::os::unix::fs::symlink("../notes.txt", home.join("shared/stories.sqlite")).unwrap();
+    for arguments in [
+        ["chats", "--data", "shared"],
+        ["chats", "--store", "notes.txt"],
+        ["vacuum", "--store", "notes.txt"],
+        ["serve", "--data", "shared"],
+        ["serve", "--store", "notes.txt"],
+    ] {
+        let error = refused(home, &arguments);
+        assert!(error.contains("notes.txt` is no database"), "{error}");
+        assert_eq!((mode("notes.txt"), mode("shared")), (0o644, 0o755), "{arguments:?}");
+    }
+    std::fs::create_dir(home.join("own")).unwrap();
+    drop(SqliteStore::open(home.join("own/stories.sqlite")).unwrap());
+    (widen("own", 0o755), widen("own/stories.sqlite", 0o644));
+    printed(home, &["chats", "--data", "own"]);
+    assert_eq!((mode("own"), mode("own/stories.sqlite")), (0o700, 0o600));
+}
+
 /// What a killed server leaves: the stories of `told` in a log, with a frame in the middle
 /// damaged.
 async fn damaged_log(home: &Path) {

@@ -155,7 +155,12 @@ impl Passing {
     }
 
     fn event(&mut self, data: &str) {
-        if data.trim() == "[DONE]" {
+        let data = data.trim();
+        // Some proxies keep a stream alive with events that have no data.
+        if data.is_empty() {
+            return;
+        }
+        if data == "[DONE]" {
             self.end = End::Done;
             return;
         }
@@ -384,6 +389,7 @@ mod tests {
             (
                 vec![
                     r#"{"choices":[],"usage":{}}"#,
+                    "",
                     r#"{"choices":[{"delta":{"content":"Yes"}}]}"#,
                     "[DONE]",
                 ],

@@ -90,7 +90,8 @@ impl ReplyReader {
         let before = self.text.len();
         match &mut self.framing {
             ReadFraming::Events(decoder) => {
-                for event in decoder.push(bytes) {
+                // Some proxies keep a stream alive with events that have no data.
+                for event in decoder.push(bytes).iter().filter(|one| !one.data.trim().is_empty()) {
                     self.document(event.data.as_bytes())?;
                 }
             }

@@ -23,7 +23,10 @@ use super::{
     MOST_BYTES,
     problem::{Code, Problem},
 };
-use crate::limits::Stalled;
+use crate::{half_pairs::without_half_pairs, limits::Stalled};
+
+/// A zero byte in an address. Nothing has it in its name, and PostgreSQL would fail to look for it.
+const ZERO: &str = "%00";
 
 /// A JSON body.
 pub(crate) struct Json<T>(pub(crate) T);
@@ -44,6 +47,7 @@ async fn object(request: Request) -> Result<Bytes, Problem> {
         return Err(Problem::new(Code::WrongType, detail).at("content-type").with(found));
     }
     let bytes = Bytes::from_request(request, &()).await.map_err(|error| unread(&error))?;
+    let bytes = without_half_pairs(&bytes);
     // A list of values would be read as an object's fields in their order.
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         return Err(Problem::new(Code::WrongValue, "the body must be an object, found a list"));
@@ -221,6 +225,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+        if parts.uri.query().is_some_and(|query| query.contains(ZERO)) {
+            return Err(Problem::new(Code::WrongValue, "parameters have no zero byte, found one"));
+        }
         match axum::extract::Query::<T>::try_from_uri(&parts.uri) {
             Ok(axum::extract::Query(value)) => Ok(Self(value)),
             Err(rejection) => {
@@ -270,6 +277,9 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        if parts.uri.path().contains(ZERO) {
+            return Err(Problem::new(Code::NotFound, "names have no zero byte, found one"));
+        }
         let read = axum::extract::Path::<T>::from_request_parts(parts, state).await;
         match read {
             Ok(axum::extract::Path(value)) => Ok(Self(value)),
@@ -329,6 +339,30 @@ mod tests {
             let found = read_json::<Outer>(body.as_bytes()).err();
             assert_eq!(found.as_ref().map(Problem::detail), detail, "{body}");
         }
+    }
+
+    #[tokio::test]
+    async fn half_of_an_emoji_in_a_body_is_read() {
+        let request = Request::builder().header(CONTENT_TYPE, "application/json");
+        let request = request.body(r#"{"text":"a \ud83d b"}"#.into()).unwrap();
+        let Json(read) = Json::<Value>::from_request(request, &()).await.unwrap();
+        assert_eq!(read["text"], "a \u{fffd} b");
+    }
+
+    #[tokio::test]
+    async fn a_name_with_a_zero_byte_is_not_there() {
+        let request = Request::builder().uri("/chats/a%00b/path").body(()).unwrap();
+        let (mut parts, ()) = request.into_parts();
+        let Err(problem) = Path::<String>::from_request_parts(&mut parts, &()).await else {
+            panic!("it was read")
+        };
+        assert_eq!(problem.detail(), "names have no zero byte, found one");
+        let request = Request::builder().uri("/jobs?chat=a%00b").body(()).unwrap();
+        let (mut parts, ()) = request.into_parts();
+        let Err(problem) = Query::<Value>::from_request_parts(&mut parts, &()).await else {
+            panic!("it was read")
+        };
+        assert_eq!(problem.detail(), "parameters have no zero byte, found one");
     }
 
     #[test]

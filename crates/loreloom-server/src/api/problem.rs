@@ -288,6 +288,7 @@ impl From<StoreError> for Problem {
             E::Missing { .. }
             | E::NotADatabase { .. }
             | E::Exists { .. }
+            | E::Replaced { .. }
             | E::Full { .. }
             | E::Unreachable { .. }
             | E::Damaged { .. }

@@ -13,6 +13,7 @@ mod jobs;
 mod log;
 mod memory_log;
 mod nodes;
+mod opened_file;
 mod pool;
 mod read;
 mod retain;

@@ -20,6 +20,7 @@ use super::{
     checkpoint::Checkpointer,
     connect::{DatabaseLocation, connect, connect_to_read, prepare},
     log,
+    opened_file::OpenedFile,
     unit_of_work::UnitOfWork,
     writer_thread::WriterThread,
 };
@@ -33,6 +34,7 @@ fn most_readers() -> usize {
 #[derive(Debug)]
 pub(super) struct ConnectionPool {
     location: DatabaseLocation,
+    opened: Option<OpenedFile>,
     writer: WriterThread,
     idle: Arc<Mutex<Vec<Connection>>>,
     reading: Arc<Semaphore>,
@@ -46,13 +48,16 @@ impl ConnectionPool {
         }
         let mut connection = connect(&location)?;
         prepare(&mut connection)?;
-        let checkpointer = match &location {
-            DatabaseLocation::File(_) => Some(Checkpointer::start(connect_to_read(&location)?)?),
-            DatabaseLocation::Memory => None,
+        let (checkpointer, opened) = match &location {
+            DatabaseLocation::File(path) => (
+                Some(Checkpointer::start(connect_to_read(&location)?)?),
+                Some(OpenedFile::new(path.clone())?),
+            ),
+            DatabaseLocation::Memory => (None, None),
         };
-        let writer = WriterThread::start(connection, checkpointer)?;
+        let writer = WriterThread::start(connection, checkpointer, opened.clone())?;
         let reading = Arc::new(Semaphore::new(most_readers()));
-        Ok(Self { location, writer, idle: Arc::default(), reading })
+        Ok(Self { location, opened, writer, idle: Arc::default(), reading })
     }
 
     /// Runs a write. When this returns, the write is on disk.
@@ -103,11 +108,15 @@ impl ConnectionPool {
         let permit = Arc::clone(&self.reading).acquire_owned().await;
         let permit = permit.map_err(|error| stopped(error.into()))?;
         let (idle, location) = (Arc::clone(&self.idle), self.location.clone());
+        let opened = self.opened.clone();
         Ok(move || {
             let waiting = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let mut connection = match waiting {
                 Some(connection) => connection,
-                None => connect_to_read(&location)?,
+                None => {
+                    opened.as_ref().map_or(Ok(()), OpenedFile::still_there)?;
+                    connect_to_read(&location)?
+                }
             };
             let result = read(&mut connection);
             idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);

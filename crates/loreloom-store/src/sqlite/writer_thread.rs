@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 
 use super::{
     checkpoint::Checkpointer,
+    opened_file::OpenedFile,
     statement::{failed, is_full},
     unit_of_work::{UnitOfWork, run},
 };
@@ -46,11 +47,12 @@ impl WriterThread {
     pub(super) fn start(
         connection: Connection,
         checkpointer: Option<Checkpointer>,
+        opened: Option<OpenedFile>,
     ) -> Result<Self, StoreError> {
         let (jobs, waiting) = channel();
         let thread = Builder::new()
             .name("loreloom-writer".to_owned())
-            .spawn(move || work(connection, checkpointer, &waiting))
+            .spawn(move || work((connection, opened), checkpointer, &waiting))
             .map_err(|error| StoreError::Database {
                 doing: "starting the writer thread",
                 source: error.into(),
@@ -114,7 +116,7 @@ fn stopped(source: Box<dyn std::error::Error + Send + Sync>) -> StoreError {
 }
 
 fn work(
-    mut connection: Connection,
+    (mut connection, opened): (Connection, Option<OpenedFile>),
     mut checkpointer: Option<Checkpointer>,
     jobs: &Receiver<WriterJob>,
 ) {
@@ -122,7 +124,9 @@ fn work(
     while let Some(job) = next.take().or_else(|| jobs.recv().ok()) {
         match job {
             WriterJob::Exclusive(work) => work(&mut connection),
-            WriterJob::Write(first) => next = share_transaction(&connection, first, jobs),
+            WriterJob::Write(first) => {
+                next = share_transaction((&connection, opened.as_ref()), first, jobs);
+            }
         }
         if let Some(checkpointer) = &mut checkpointer {
             checkpointer.committed();
@@ -133,10 +137,14 @@ fn work(
 /// Runs a write and those that wait behind it in one transaction. Returns the first job that
 /// cannot share it.
 fn share_transaction(
-    connection: &Connection,
+    (connection, opened): (&Connection, Option<&OpenedFile>),
     first: QueuedWrite,
     jobs: &Receiver<WriterJob>,
 ) -> Option<WriterJob> {
+    if let Err(replaced) = opened.map_or(Ok(()), OpenedFile::still_there) {
+        first(None)(Err(replaced));
+        return None;
+    }
     if let Err(error) = run(connection, "BEGIN IMMEDIATE") {
         first(None)(Err(failed(BEGINNING, error)));
         return None;
@@ -169,7 +177,7 @@ fn share_transaction(
     }
     for answer in answers {
         answer(match &error {
-            None => Ok(()),
+            None => opened.map_or(Ok(()), OpenedFile::still_there),
             Some(error) if is_full(error) => Err(StoreError::Full { doing: COMMITTING }),
             Some(error) => {
                 Err(StoreError::Database { doing: COMMITTING, source: error.to_string().into() })

@@ -55,6 +55,46 @@ fn a_file_that_is_no_database_is_refused() {
 }
 
 #[tokio::test]
+#[cfg(unix)]
+async fn what_is_written_to_a_file_that_was_moved_or_replaced_is_not_acknowledged() {
+    let directory = tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let file = at("stories.sqlite");
+    let tenant = TenantId::local();
+    let store = SqliteStore::open(&file).unwrap();
+    let open = async |chat: &str| {
+        let opened = store.open_chat(&tenant, &chat.into(), "", Timestamp(0)).await;
+        opened.map(drop).map_err(|error| error.to_string())
+    };
+    let renamed = |from: &str, to: &str| {
+        for end in ["", "-wal", "-shm"] {
+            let (from, to) = (at(&format!("{from}{end}")), at(&format!("{to}{end}")));
+            std::fs::rename(from, to).unwrap();
+        }
+    };
+    assert_eq!(open("first").await, Ok(()));
+    renamed("stories.sqlite", "away.sqlite");
+    let refused = format!(
+        "`{}` was moved, deleted or replaced while it was open: put it back, or start this server \
+         again",
+        file.display()
+    );
+    assert_eq!(open("lost").await, Err(refused.clone()));
+    assert!(!file.exists(), "an empty file would hide that the stories are gone");
+    // A backup takes its place.
+    drop(SqliteStore::open(&file).unwrap());
+    assert_eq!(open("lost").await, Err(refused));
+    renamed("away.sqlite", "stories.sqlite");
+    assert_eq!(open("second").await, Ok(()));
+    drop(store);
+    let store = SqliteStore::open(&file).unwrap();
+    let chats = store.chats(&tenant).await.unwrap();
+    let mut ids: Vec<String> = chats.into_iter().map(|one| one.chat.id.to_string()).collect();
+    ids.sort();
+    assert_eq!(ids, ["first", "second"]);
+}
+
+#[tokio::test]
 async fn many_openings_at_once_make_one_schema() {
     let directory = tempdir().unwrap();
     let file = directory.path().join("stories.sqlite");

@@ -92,7 +92,8 @@ pub async fn run(
     let setup = ServerSetup {
         program,
         upstream: format!("http://{}/v1", model.address),
-        place: vec!["--store".to_owned(), store],
+        // Stories are told apart here, not turns that come too late on a busy machine.
+        place: ["--deadline", "20000", "--store", &store].map(str::to_owned).to_vec(),
         home: folder.path(),
     };
     model.set_open(true);

@@ -25,6 +25,7 @@ use loreloom_recognise::{
 use memchr::memmem;
 
 pub(crate) use self::limits::StatedLimits;
+use crate::half_pairs::without_half_pairs;
 
 /// Our own field in a body. It is read and never sent on.
 const OWN_FIELD: &str = "loreloom";
@@ -71,7 +72,8 @@ impl RequestBody {
         if headers.get("content-encoding").is_some_and(|encoding| encoding != "identity") {
             return Err(Unreadable::Compressed);
         }
-        let text = std::str::from_utf8(came).map_err(|_| Unreadable::NotAnObject)?;
+        let came = without_half_pairs(came);
+        let text = std::str::from_utf8(&came).map_err(|_| Unreadable::NotAnObject)?;
         let (body, outline) = WireBody::read(text).ok_or(Unreadable::NotAnObject)?;
         let field = body.field().ok_or(Unreadable::NoPrompt)?;
         let (model, own) = (body.model.clone(), body.own.clone());
@@ -85,7 +87,7 @@ impl RequestBody {
         let complaint = own.as_ref().and_then(own::complaint).or(misstated);
         let complaint = complaint.or_else(|| own::misheaded(headers));
         let limits = StatedLimits::of(&raw::RawFields::over(text, &outline));
-        let (came, has_own) = (came.clone(), own.is_some());
+        let has_own = own.is_some();
         Ok(Self { came, has_own, outline, field, request, model, stated, limits, complaint })
     }
 

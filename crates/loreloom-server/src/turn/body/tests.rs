@@ -145,6 +145,12 @@ fn every_shape_of_body_is_woven() {
             r#"{"messages":[{"role":"developer","content":"d"},{"role":"developer","content":"LORE"},{"role":"user","content":"hi"}]}"#,
         ),
         (CHAT, r#"{"messages": [ ]}"#, r#"{"messages": [{"role":"system","content":"LORE"} ]}"#),
+        // A front end may cut a text in the middle of an emoji.
+        (
+            CHAT,
+            r#"{"messages":[{"role":"user","content":"a\ud83d\u00e9"}]}"#,
+            r#"{"messages":[{"role":"system","content":"LORE"},{"role":"user","content":"a\ufffd\u00e9"}]}"#,
+        ),
     ] {
         assert_eq!(weave(path, text, &after).0, expected, "{text}");
     }
