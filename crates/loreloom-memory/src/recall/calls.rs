@@ -21,7 +21,7 @@ const SEEKS: f64 = 1.5;
 /// It asks about the past.
 const PAST: f64 = 0.5;
 /// It asks about something that both know.
-const REFERS: f64 = 0.7;
+const REFERS: f64 = 0.8;
 /// It asks the other about themselves.
 const PERSONAL: f64 = -0.5;
 /// Each word of the turn, up to [`WORDS`].
@@ -30,7 +30,7 @@ const WORDS: usize = 5;
 /// A turn with more words than this shares some of them by chance.
 const LONG: f64 = 8.0;
 /// The evidence at which something is recalled.
-const ENOUGH: f64 = 3.0;
+const ENOUGH: f64 = 3.1;
 /// How many of the best passages may have the evidence.
 const BEST: usize = 3;
 
