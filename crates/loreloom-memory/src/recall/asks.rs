@@ -17,7 +17,7 @@ macro_rules! patterns {
 
 patterns! {
     QUESTION =
-        r"(?i)[?？]|^\W*(?:who|whose|whom|what|when|where|which|why|how|did|was|were|tell me|"
+        r"(?i)[?？]|^\W*(?:(?:(?-i:\p{Lu}\w+)|so|and|but|ok|okay|hey|oh|well|wait)\W+)?(?:who|whose|whom|what|when|where|which|why|how|did|was|were|tell me|"
         r"remind me|describe|show me|wer|was|wann|wo|welche[rsnm]?|warum|wie|qui|quand|où|"
         r"pourquoi|comment|quién|qué|cuándo|dónde|por qué|cómo|quem|quando|onde|como|chi|dove|"
         r"perché|кто|что|когда|где|почему|как|kto|kiedy|gdzie|dlaczego|jak)\b|[か吗呢]\s*$";
@@ -57,13 +57,16 @@ patterns! {
         r"怎么样|怎么看|どう思|元気";
     AT_HAND =
         r"(?i)\b(?:tonight|tomorrow|right now|at the moment|just (?:say|said|now)|these days|"
-        r"(?:is|was|'s) (?:that|this|it)\W*$|(?:that|this) (?:noise|sound|smell)|"
+        r"(?:that|this) (?:noise|sound|smell)|"
         r"did you (?:just )?(?:hear|see|feel|smell|notice) (?:that|this|it|the|anything)|"
-        r"(?:what|who|why) (?:are|am|is|'re) (?:you|i|we|it|there)(?: \w+ing)?\b|what did you (?:say|call)|"
+        r"(?:what|who|where|why) (?:are|am|is|'re) (?:you|i|we|it|there)(?: \w+ing)?\b|what did you (?:say|call)|"
         r"(?:where|when|which|what|how|who|why)(?: \w+)?(?: \w+)? (?:can|may|shall|should|do|must) (?:i|we)|"
-        r"(?:when|how long|what) (?:will|does|until|'ll)|(?:when|how far|how long|how much|how many) (?:is|are|until) (?:it|the|a|an|there)|"
+        r"(?:when|how long|what) (?:will|until|'ll)|(?:when|how long) does (?:it|this|the \w+ (?:start|open|close|leave|arrive|begin|end))|(?:when|how far|how long|how much|how many) (?:is|are|until) (?:it|the|a|an|there)|"
         r"how (?:do|does) (?:you|one|it|this|that)|(?:what|which) (?:time|day|year|way) is|what(?:'s| is) (?:the time|for \w+)|"
-        r"who (?:wants|needs|is calling)|have you (?:seen|heard) the|"
+        r"who (?:wants|needs) (?:a|an|any|some|more|another|to (?:go|come|play|try|see))|who is calling|"
+        r"have you ever|would you (?:rather|like|do)|how was your|did you (?:miss|sleep)|your favou?rite|(?:anyone|anybody|you) got (?:a|an|any|some)|"
+        r"(?:what|who|which|where|when|how)(?: \w+)?(?: \w+)? do you (?:think|like|love|want|need|miss|feel|prefer)|"
+        r"have you (?:seen|heard) the|"
         r"heute abend|heute nacht|morgen früh|gerade eben|hast du (?:das|etwas) (?:gehört|gesehen)|wie spät|"
         r"wo (?:kann|darf|soll|muss) (?:ich|man)|was (?:machst|tust|kochst|liest) du|was ist das|was gibt es|"
         r"ce soir|demain|tout de suite|quelle heure|tu as (?:entendu|vu) ça|où (?:puis-je|est-ce que je)|qu'est-ce que tu fais|"
@@ -72,10 +75,15 @@ patterns! {
         r"stasera|domani|adesso|che ore|hai (?:sentito|visto)|dove posso|cosa (?:fai|stai)|"
         r"сегодня вечером|завтра|сейчас|который час|ты (?:слышал|слышала|видел|видела)|где мне|что (?:это|ты делаешь)|"
         r"dziś wieczorem|jutro|teraz|która godzina|słyszał[ae]ś|gdzie mogę|co (?:robisz|to))\b|"
+        r"\b(?:left|(?:what|who)(?: is| was|'s) (?:that|this|it))\W*$|"
         r"今夜|明日|何時|今何|聞こえた|今の音|何してる|今晚|明天|几点|现在|你听到|什么声音|在干什么|在做什么|오늘 밤|내일|지금|몇 시";
     AGAIN =
         r"(?i)\b(?:again|remember\w*|remind\w*|back then|noch ?mal|damals|erinner\w*|rappelle\w*|"
         r"déjà|recuerd\w*|lembra\w*|ricord\w*|помнишь|тогда|pamiętasz)\b|覚えて|记得|来着|기억";
+    YOURS = r"(?i)\b(?:you|your|yours|yourself)\b";
+    KNOWN =
+        r"(?i)\b(?:the|that|this|those|these|such|she|he|they|it|her|his|him|them|their|its|"
+        r"my|our|me|i|we|us|(?-i:\p{Lu}\p{Ll}+)'s)\b";
     TIME =
         r"(?i)^\W*(?:when|how\s+long|how\s+recently|"
         r"(?:in\s+)?(?:what|which)\s+(?:day|date|week|month|year|season))\b";
@@ -111,6 +119,12 @@ pub(super) struct AskedFor {
     pub(super) place: bool,
     /// It is about the one who asks.
     pub(super) own: bool,
+    /// It is about the one who is asked.
+    pub(super) yours: bool,
+    /// It asks about something that both know: "the key", "she", "again".
+    pub(super) refers: bool,
+    /// It asks the other about themselves, as small talk does.
+    pub(super) personal: bool,
 }
 
 impl AskedFor {
@@ -120,16 +134,24 @@ impl AskedFor {
         let asking = || parts.iter().map(|part| part.trim()).filter(|part| QUESTION.is_match(part));
         let question = asking().next().is_some();
         let past = asking().any(|part| PAST.is_match(part));
-        // What one sees, hears or does right now is nothing that the story could answer.
+        // What one sees, hears or does right now, and what one likes, is nothing that the story
+        // could answer.
         let is_at_hand = |part: &str| AT_HAND.is_match(part) && !AGAIN.is_match(part);
         let seeks = |part: &str| {
             (SEEKS.is_match(part) || PAST.is_match(part))
                 && !IDLE.is_match(part)
                 && !is_at_hand(part)
         };
+        let yours = question && YOURS.is_match(text);
+        let again = AGAIN.is_match(text);
+        let refers = |part: &str| seeks(part) && (again || !yours && KNOWN.is_match(part));
+        let is_seeking = asking().any(seeks);
         Self {
             question,
-            seeks: asking().any(seeks),
+            seeks: is_seeking,
+            refers: asking().any(refers),
+            personal: is_seeking && yours && !past && !again,
+            yours,
             past,
             time: TIME.is_match(text),
             number: NUMBER.is_match(text),
@@ -165,21 +187,24 @@ mod tests {
                 (asks.number, 'n'),
                 (asks.place, 'w'),
                 (asks.own, 'o'),
+                (asks.yours, 'y'),
+                (asks.refers, 'r'),
+                (asks.personal, 'c'),
             ];
             marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect::<String>()
         };
         for (text, expected) in [
             ("I nod and sit down.", ""),
-            ("Do you like tea?", "q"),
+            ("Do you like tea?", "qy"),
             ("What did Odo say?", "qsp"),
-            ("When did I leave?", "qspto"),
+            ("When did I leave?", "qsptor"),
             ("How many boats are there?", "qsn"),
-            ("Where is the inn?", "qsw"),
-            ("Remind me who broke the wheel", "qspo"),
-            ("Was hat Odo damals gesagt?", "qsp"),
+            ("Where is the inn?", "qswr"),
+            ("Remind me who broke the wheel", "qspor"),
+            ("Was hat Odo damals gesagt?", "qspr"),
             ("彼は何と言ったのですか", "qsp"),
             ("他当时说了什么？", "qsp"),
-            ("How are you today?", "q"),
+            ("How are you today?", "qy"),
             ("Shall we see who wins?", "q"),
             ("Sorry, it was late. What?", "qs"),
             ("Wem gehörte die Kiste?", "qs"),
@@ -187,10 +212,21 @@ mod tests {
             ("What time is it?", "q"),
             ("Where can I wash my hands?", "qwo"),
             ("Which film should we watch tonight?", "q"),
-            ("How do you tie that knot?", "q"),
-            ("How did you tie that knot?", "qsp"),
-            ("What did we do that night again, tomorrow or not?", "qsp"),
-            ("Where does the captain hide it?", "qsw"),
+            ("How do you tie that knot?", "qy"),
+            ("How did you tie that knot?", "qspy"),
+            ("What did we do that night again, tomorrow or not?", "qspr"),
+            ("Where does the captain hide it?", "qswr"),
+            ("Odo how did you get that scar", "qspy"),
+            ("Where do you live?", "qswyc"),
+            ("Which shift is yours again?", "qspyr"),
+            ("What does her sister do?", "qsr"),
+            ("When does it open?", "qt"),
+            ("Is any soup left?", "qp"),
+            ("Who was that?", "qp"),
+            ("How many children would you like?", "qny"),
+            ("Who wants some tea?", "q"),
+            ("Who wants to buy the mill?", "qsr"),
+            ("What song do you like?", "qy"),
         ] {
             assert_eq!(asks(text), expected, "{text}");
         }

@@ -3,8 +3,9 @@
 //! Every turn has a best passage, but most turns need none: "I nod and sit down." What speaks for
 //! a passage is the words it shares with the turn, rare ones more than those of everyday life, and
 //! its meaning. What speaks for the turn is that it wants to know something ("Where is…", not
-//! "Shall we…"), that it is about the past, and that it says more than a word or two. Such a
-//! question needs little evidence; an action needs several shared words.
+//! "Shall we…"), that it is about the past or about something that both know ("the key", "again"),
+//! and that it says more than a word or two. A question about the other ("Where do you live?")
+//! can be small talk. A question needs little evidence; an action needs several shared words.
 
 use super::{PassageHit, PassageIndex, asks::AskedFor, everyday::is_everyday};
 use crate::number::real;
@@ -19,13 +20,17 @@ const USUAL_MEANING: f64 = 1.5;
 const SEEKS: f64 = 1.5;
 /// It asks about the past.
 const PAST: f64 = 0.5;
+/// It asks about something that both know.
+const REFERS: f64 = 0.8;
+/// It asks the other about themselves.
+const PERSONAL: f64 = -0.5;
 /// Each word of the turn, up to [`WORDS`].
 const WORD: f64 = 0.3;
 const WORDS: usize = 5;
 /// A turn with more words than this shares some of them by chance.
 const LONG: f64 = 8.0;
 /// The evidence at which something is recalled.
-const ENOUGH: f64 = 2.8;
+const ENOUGH: f64 = 3.1;
 /// How many of the best passages may have the evidence.
 const BEST: usize = 3;
 
@@ -58,9 +63,14 @@ impl<'index> Call<'index> {
             *worth *= by_chance;
         }
         let asks = AskedFor::of(question);
-        let turn = f64::from(u8::from(asks.seeks)) * SEEKS
-            + f64::from(u8::from(asks.past)) * PAST
-            + real(terms.len().min(WORDS)) * WORD;
+        let signs = [
+            (asks.seeks, SEEKS),
+            (asks.past, PAST),
+            (asks.refers, REFERS),
+            (asks.personal, PERSONAL),
+        ];
+        let signs: f64 = signs.iter().filter(|(is, _)| *is).map(|(_, worth)| worth).sum();
+        let turn = signs + real(terms.len().min(WORDS)) * WORD;
         Self { index, terms, turn }
     }
 

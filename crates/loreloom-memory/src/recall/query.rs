@@ -10,8 +10,8 @@ use super::{
     asks::AskedFor,
     best::{best, single, standard},
     index::PassageForm,
+    meaning::Meaning,
     names::NamedSpeakers,
-    packed::PackedVector,
     story_vectors::StoryVectors,
     tokens::{Token, terms},
     weights::NearWeights,
@@ -119,25 +119,26 @@ struct Subject {
     asks: AskedFor,
     /// The speakers it is about.
     about: Vec<u32>,
+    /// The speakers it addresses and asks about themselves.
+    asked: Vec<u32>,
 }
 
 impl Subject {
+    fn of(question: &str, named: &NamedSpeakers) -> Self {
+        let asks = AskedFor::of(question);
+        let about = named.spoken_about(question);
+        let others = named.speakers.iter().map(|(speaker, _)| *speaker);
+        let asked = others.filter(|speaker| asks.yours && !about.contains(speaker)).collect();
+        Self { asks, about, asked }
+    }
+
     /// The score of who speaks.
     fn speaker_score(&self, form: &PassageForm, weights: &Weights) -> f64 {
         let is_about = form.speaker.is_some_and(|speaker| self.about.contains(&speaker));
-        let is_own = self.asks.own && form.by_player;
+        let is_asked = form.speaker.is_some_and(|speaker| self.asked.contains(&speaker));
+        let is_own = self.asks.own && form.by_player || is_asked;
         f64::from(u8::from(is_about)) * weights.speaker + f64::from(u8::from(is_own)) * weights.own
     }
-}
-
-/// The similarity of a question to all passages.
-struct Meaning {
-    /// The cosine of each piece.
-    pieces: Vec<f32>,
-    /// Each passage's score.
-    passages: Vec<f32>,
-    /// The first passage that is not searched.
-    until: usize,
 }
 
 impl PassageIndex {
@@ -153,17 +154,15 @@ impl PassageIndex {
         let until = query.until.min(self.len());
         let is_wanted = |at: usize| at < until && (query.is_wanted)(at);
         let named = self.named(question);
-        let subject = Subject { asks: AskedFor::of(question), about: named.spoken_about(question) };
+        let subject = Subject::of(question, &named);
         let asked = self.asked(question, &named);
-        let terms = {
-            let words = embed.filter(|embed| embed.knows_words(language));
-            self.question_terms(&asked, also, weights, words)
-        };
+        let vectors = embed.filter(|embed| embed.knows_words(language));
+        let terms = self.question_terms(&asked, also, weights, vectors);
         let near = weights.near.between(&weights.near_long, self.lengths.shortness());
         let mut words = WordScores::new(self, weights, until);
         words.add(terms.iter().map(|(term, weight)| (term.as_str(), *weight)));
         let wanted = embed.and_then(|embed| embed.question(&named.without(question), language));
-        let meaning = self.meaning(wanted.as_ref(), until, weights);
+        let meaning = self.meaning(wanted.as_ref(), (&asked, vectors), until, weights);
         let form = self.form_scores(&subject, weights);
         let first = self.combine(&words, &meaning, &form, (weights, &near));
         let nearest = best(&first.scores, weights.hop_size.0, is_wanted);
@@ -178,7 +177,7 @@ impl PassageIndex {
             let recency = weights.recency * real(at) / real(self.len().max(1));
             let parts = Parts {
                 words: last.words[at].into(),
-                meaning: meaning.passages[at].into(),
+                meaning: (meaning.passages[at] + meaning.nearest[at]).into(),
                 neighbours: last.neighbours[at].into(),
                 names: owed(at),
                 answers: f64::from(form[at]) - owed(at) - recency,
@@ -259,30 +258,6 @@ impl PassageIndex {
         near.into_iter().map(term).collect()
     }
 
-    fn meaning(&self, wanted: Option<&PackedVector>, until: usize, weights: &Weights) -> Meaning {
-        let Some(wanted) = wanted else {
-            let (pieces, passages) = (vec![0.0; self.pieces.len()], vec![0.0; self.len()]);
-            return Meaning { pieces, passages, until };
-        };
-        let mut pieces = self.meanings.likeness(wanted);
-        self.meanings.level(&mut pieces);
-        let passages = standard(self.best_of_pieces(&pieces), weights.meaning, until);
-        Meaning { pieces, passages, until }
-    }
-
-    /// The best score among the pieces of each passage.
-    pub(super) fn best_of_pieces(&self, scores: &[f32]) -> Vec<f32> {
-        if self.pieces.len() == self.len() {
-            return scores.to_vec();
-        }
-        let mut found = vec![f32::NEG_INFINITY; self.len()];
-        for (passage, score) in self.pieces.passages().iter().zip(scores) {
-            let best = &mut found[clamp_usize((*passage).into())];
-            *best = best.max(*score);
-        }
-        found
-    }
-
     /// The piece of a passage that fits best by words and meaning.
     fn best_piece(&self, at: usize, words: &WordScores<'_>, meaning: &Meaning) -> usize {
         let pieces = self.pieces_of(at);
@@ -323,9 +298,11 @@ impl PassageIndex {
         (weights, near): (&Weights, &NearWeights),
     ) -> Scored {
         let words = standard(words.passages(), 1.0, meaning.until);
-        let own = words.iter().zip(&meaning.passages);
         let near_words = single(weights.near_words);
-        let shared: Vec<f32> = own.map(|(a, b)| a * near_words + b).collect();
+        let own: Vec<f32> = words.iter().zip(&meaning.nearest).map(|(a, b)| a + b).collect();
+        let shared = own.iter().zip(&meaning.passages);
+        let shared: Vec<f32> =
+            shared.map(|(words, meaning)| words * near_words + meaning).collect();
         let mut neighbours = vec![0.0; shared.len()];
         // One offset after the other, over whole slices, so that the compiler can vectorise this:
         // it reads every passage several times.
@@ -337,7 +314,7 @@ impl PassageIndex {
             let far = (far + 1).min(shared.len());
             self.add_near(&mut neighbours, 0, far, &shared, single(*weight));
         }
-        let parts = words.iter().zip(&meaning.passages).zip(&neighbours).zip(form);
+        let parts = own.iter().zip(&meaning.passages).zip(&neighbours).zip(form);
         let scores = parts.map(|(((words, meaning), near), form)| words + meaning + near + form);
         Scored { scores: scores.collect(), words, neighbours }
     }
@@ -437,6 +414,20 @@ mod tests {
         ]);
         assert_eq!(found(&index, "Where does Lis keep bees?")[0], 2);
         assert_eq!(found(&index, "Where does Odo keep bees?")[0], 0);
+    }
+
+    #[test]
+    fn you_is_the_speaker_whom_a_question_addresses() {
+        let index = story(&[
+            ("Odo", "My brother sold fish and bread."),
+            ("Pip", "My brother sold fish and bread."),
+            ("Lis", "Cold night."),
+            ("Lis", "Rain again."),
+        ]);
+        assert_eq!(found(&index, "Odo, what did your brother sell?")[0], 0);
+        assert_eq!(found(&index, "Pip, what did your brother sell?")[0], 1);
+        // The newer one, because nothing else is different.
+        assert_eq!(found(&index, "Odo, what did my brother sell?")[0], 1);
     }
 
     #[test]

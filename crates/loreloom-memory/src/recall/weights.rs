@@ -56,6 +56,10 @@ pub struct Weights {
     pub reach_rarity: f64,
     /// The similarity of vectors.
     pub meaning: f64,
+    /// The nearness of single words, relative to the similarity of vectors.
+    pub nearest_words: f64,
+    /// The nearest word to one that the story has itself, relative to one that it does not have.
+    pub nearest_known: f64,
     /// The scores of neighbours in a chat of short lines.
     pub near: NearWeights,
     /// The scores of neighbours in a chat of long messages.
@@ -64,7 +68,8 @@ pub struct Weights {
     pub near_words: f64,
     /// The speaker is a person in the question. People mostly report themselves what they did.
     pub speaker: f64,
-    /// The player speaks, and the question is about the player.
+    /// The player speaks, and the question is about the player; or somebody speaks whom the
+    /// question addresses, and it is about them.
     pub own: f64,
     /// A passage of questions is rarely an answer.
     pub asking: f64,
@@ -88,12 +93,14 @@ impl Default for Weights {
             words: Bm25Parameters { saturation: 0.7, length: 0.2 },
             repeated: 0.5,
             related: 0.5,
-            related_from: 0.6,
+            related_from: 0.5,
             related_most: 8,
             related_words: 6,
             reach: NearWeights::new(&[0.25, 0.15], &[0.15, 0.1]),
             reach_rarity: 0.1,
             meaning: 1.0,
+            nearest_words: 0.5,
+            nearest_known: 0.5,
             near: NearWeights::new(&[0.4, 0.2], &[0.2, 0.1]),
             near_long: NearWeights::new(&[0.3], &[0.3]),
             near_words: 0.5,

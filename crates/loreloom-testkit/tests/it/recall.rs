@@ -7,25 +7,25 @@ use loreloom_llm::embed::StaticEmbedder;
 use loreloom_memory::recall::Weights;
 use loreloom_testkit::{recall_languages::languages, recall_own::measure};
 
-/// The halves, the most turns that get something they do not need, and the least right turns. The
-/// kept half shows what the rule reaches in stories it was not made with.
-const HALVES: [(&str, usize, usize); 2] = [("seen", 5, 70), ("kept", 5, 55)];
+/// The parts, the most turns that get something they do not need, and the least right turns. The
+/// kept part shows what the rule reaches in stories it was not made with.
+const PARTS: [(&str, usize, usize); 3] = [("seen", 4, 86), ("third", 4, 80), ("kept", 5, 70)];
 
 #[test]
 fn empty_turns_stay_empty_and_paraphrased_ones_are_answered() -> Result<(), String> {
     let embedder = StaticEmbedder::embedded();
     let embed = |text: &str| embedder.embed_one(text);
     let (mut disturbed, mut right) = (0, 0);
-    for (half, most, least) in HALVES {
-        let found = measure(&own(half), &Weights::default(), Some(&embed))?;
-        assert_eq!((found.empty, found.paraphrased), (100, 100), "{half}");
-        assert!(found.disturbed <= most, "{half}: {}", found.disturbed);
-        assert!(found.right >= least, "{half}: {}", found.right);
+    for (part, most, least) in PARTS {
+        let found = measure(&own(part), &Weights::default(), Some(&embed))?;
+        assert_eq!((found.empty, found.paraphrased), (100, 100), "{part}");
+        assert!(found.disturbed <= most, "{part}: {}", found.disturbed);
+        assert!(found.right >= least, "{part}: {}", found.right);
         disturbed += found.disturbed;
         right += found.right;
     }
-    // Of 200 each: at most 5 % and at least 60 %.
-    assert!(disturbed <= 10 && right >= 120, "{disturbed} {right}");
+    // Of 300 each: at most 4 % and at least 80 %.
+    assert!(disturbed <= 12 && right >= 240, "{disturbed} {right}");
     Ok(())
 }
 
