@@ -1095,7 +1095,7 @@ export const de: Record<Key, string> = {
   'graph.says.feels': 'empfindet: {word}',
   'graph.says.entity':
     '{count, plural, one {in # Erinnerung oder dem Namen nach} other {in # Erinnerungen}}',
-  'impact.turn': 'Zug {turn} von {chat}',
+  'impact.turn': 'Zug {turn} von „{chat}“',
   'impact.all': '{count, plural, one {Der geänderte Zug} other {Alle # geänderten Züge}}',
   'replay.hint':
     'Erzählt gespeicherte Geschichten noch einmal und vergleicht Zug für Zug. Dabei wird nichts gespeichert. Auch Editoren starten solche Läufe, mit der noch nicht gespeicherten Änderung.',
@@ -1460,7 +1460,7 @@ export const de: Record<Key, string> = {
   'rules.reset': 'Zurück zum Stand beim Start',
   'rules.revision': 'Stand {revision}',
   'rules.preview': 'So wäre der letzte Zug',
-  'rules.preview.of': 'Zug {turn} von {chat}, mit diesen Regeln neu entschieden.',
+  'rules.preview.of': 'Zug {turn} von „{chat}“, mit diesen Regeln neu entschieden.',
   'rules.same': 'Gleich mit dem Gesendeten',
   'rules.nochange': 'Dieselben Einträge werden verwoben.',
   'rules.stack': 'Der Prompt, vom Anfang zum Ende',

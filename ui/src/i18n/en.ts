@@ -1076,7 +1076,7 @@ export const en = {
   'graph.says.ruled': 'is named by a rule: {word}',
   'graph.says.feels': 'feels: {word}',
   'graph.says.entity': '{count, plural, one {in # memory or by name} other {in # memories}}',
-  'impact.turn': 'Turn {turn} of {chat}',
+  'impact.turn': 'Turn {turn} of “{chat}”',
   'impact.all': '{count, plural, one {The changed turn} other {All # changed turns}}',
   'replay.hint':
     'Tells stored stories again and compares, turn by turn. Nothing is saved by it. Editors start such runs too, with the change that is not saved yet.',
@@ -1434,7 +1434,7 @@ export const en = {
   'rules.reset': 'Back to how it was started',
   'rules.revision': 'Revision {revision}',
   'rules.preview': 'As the last turn would be',
-  'rules.preview.of': 'Turn {turn} of {chat}, decided again with these rules.',
+  'rules.preview.of': 'Turn {turn} of “{chat}”, decided again with these rules.',
   'rules.same': 'Same as what was sent',
   'rules.nochange': 'The same entries are woven in.',
   'rules.stack': 'The prompt, from its head to its end',
