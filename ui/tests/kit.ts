@@ -47,6 +47,8 @@ export const test = base.extend<{ faults: string[] }, { server: void }>({
           faults.push(`request: ${request.url()}`);
       });
       await page.addInitScript(() => {
+        // A notice that goes by itself would be gone before a busy machine looks for it.
+        window.localStorage.setItem('loreloom.stay', 'on');
         document.addEventListener('securitypolicyviolation', (event) =>
           console.error(`refused: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`),
         );

@@ -1,6 +1,7 @@
 // Notices about writes and failures, with undo.
 import { ApiError, write } from '../api/client';
 import { t } from './i18n.svelte';
+import { prefs } from './prefs.svelte';
 
 export interface Notice {
   id: number;
@@ -70,6 +71,7 @@ class Notices {
     clearTimeout(this.timer);
     this.shown = notice;
     this.spoken = notice.text;
+    if (prefs.stay) return;
     this.timer = setTimeout(() => {
       this.shown = null;
     }, SHOWN);

@@ -1,4 +1,5 @@
 // The guided tour of the demo: which step it is at, and whether it is open, left or over.
+import { router } from './router.svelte';
 
 export const TOUR = ['write', 'woven', 'why', 'fix', 'undo', 'asof'] as const;
 export type TourStep = (typeof TOUR)[number];
@@ -18,6 +19,8 @@ class Tour {
   at = $state(0);
   /** Open at first; a tour that was left can go on; one that is over is out of the way. */
   state = $state<'open' | 'left' | 'over'>('open');
+  /** Where the step is done; null if it can be done anywhere. */
+  place = $state<string | null>(null);
 
   constructor() {
     const [state, at] = read().split(' ');
@@ -62,3 +65,7 @@ class Tour {
 }
 
 export const tour = new Tour();
+
+/** Whether the page shows something else than the tour's story: its card would be in the way. */
+export const isTourAway = (chat: string): boolean =>
+  tour.step !== null && !(router.current.parts[0] === 'c' && router.current.parts[1] === chat);

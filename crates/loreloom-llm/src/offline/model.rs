@@ -24,9 +24,13 @@ pub(super) struct OfflineReply {
 }
 
 /// The next piece of a story, within `limit` tokens.
-pub(super) fn reply_to(messages: &[PromptMessage], salt: u64, limit: Option<u32>) -> OfflineReply {
+pub(super) fn reply_to(
+    messages: &[PromptMessage],
+    version: u64,
+    limit: Option<u32>,
+) -> OfflineReply {
     let asked = messages.last().and_then(|message| notes::answer(&message.content));
-    let text = asked.unwrap_or_else(|| narrate(&OfflineScene::read(messages, salt)));
+    let text = asked.unwrap_or_else(|| narrate(&OfflineScene::read(messages, version)));
     let limit = Tokens(limit.unwrap_or(u32::MAX));
     if FastEstimate.count(&text) <= limit {
         return OfflineReply { text, cut: false };

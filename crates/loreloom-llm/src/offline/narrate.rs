@@ -37,7 +37,7 @@ impl Pen<'_> {
         kind: Move,
         lore: &[&LoreSentence],
     ) -> Vec<String> {
-        let mirrored = mirrored(&self.scene.ask, Some(speaker));
+        let mirrored = self.mirrored(Some(speaker));
         let Some(first) = lore.first().map(|first| first.text.as_str()) else {
             let open = mirrored.unwrap_or_else(|| self.pick(takes_it(kind), Some(speaker)));
             let speech = format!("\"{}\"", self.pick(small_talk(kind), None));
@@ -55,7 +55,7 @@ impl Pen<'_> {
             return vec![open, self.tagged(speaker, first), quoted(&second)];
         }
         let echo = echo(&self.scene.ask, first).filter(|_| kind == Move::Question);
-        match (self.roll(3), echo) {
+        match (self.shape(), echo) {
             (0, Some(echo)) => {
                 let reaction = self.pick(&ECHOES, Some(speaker));
                 vec![format!("\"{echo}.\""), reaction, self.speech(first, &second)]
@@ -73,8 +73,7 @@ impl Pen<'_> {
     }
 
     fn without_speaker(&mut self, kind: Move, lore: &[&LoreSentence]) -> Vec<String> {
-        let open = mirrored(&self.scene.ask, None)
-            .unwrap_or_else(|| self.pick(world_takes_it(kind), None));
+        let open = self.mirrored(None).unwrap_or_else(|| self.pick(world_takes_it(kind), None));
         let lore_line = match lore.first() {
             Some(first) => {
                 let leads = if self.again { &TOLD_AGAIN[..] } else { &TOLD_LEADS };
@@ -115,20 +114,39 @@ impl Pen<'_> {
         }
     }
 
-    /// A phrase of a table that the story has not used yet, if there is one.
+    /// What the user does, retold in every second version.
+    fn mirrored(&self, speaker: Option<&Character>) -> Option<String> {
+        mirrored(&self.scene.ask, speaker).filter(|_| self.scene.version.is_multiple_of(2))
+    }
+
+    /// Which of three ways a character answers.
+    fn shape(&mut self) -> usize {
+        let first = self.roll(3);
+        (first + self.turns(3)) % 3
+    }
+
+    /// A phrase of a table that the story has not used yet, if there is one. Each version of a
+    /// reply takes the next one, so that two in a row are never the same.
     fn pick(&mut self, table: &[&str], speaker: Option<&Character>) -> String {
         let start = self.roll(table.len());
-        let filled = |offset: usize| {
-            let phrase = table[(start + offset) % table.len()];
-            match speaker {
-                Some(speaker) => fill(phrase, speaker),
-                None => phrase.to_owned(),
-            }
-        };
-        (0..table.len())
-            .map(filled)
-            .find(|phrase| phrase.is_empty() || !self.scene.replies.contains(phrase.as_str()))
-            .unwrap_or_else(|| filled(0))
+        let mut phrases: Vec<String> = (0..table.len())
+            .map(|offset| {
+                let phrase = table[(start + offset) % table.len()];
+                speaker.map_or_else(|| phrase.to_owned(), |speaker| fill(phrase, speaker))
+            })
+            .collect();
+        let is_new =
+            |phrase: &String| phrase.is_empty() || !self.scene.replies.contains(phrase.as_str());
+        if phrases.iter().any(is_new) {
+            phrases.retain(is_new);
+        }
+        let at = self.turns(phrases.len());
+        phrases.swap_remove(at)
+    }
+
+    /// The version of the reply, below `sides`.
+    fn turns(&self, sides: usize) -> usize {
+        usize::try_from(self.scene.version % sides.max(1) as u64).unwrap_or_default()
     }
 
     /// The next number below `sides` (`SplitMix64`).

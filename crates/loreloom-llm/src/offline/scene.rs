@@ -23,6 +23,8 @@ pub(super) struct OfflineScene {
     pub(super) last_reply: String,
     /// Decides between equally good words.
     pub(super) seed: u64,
+    /// Which version of the reply is wanted.
+    pub(super) version: u64,
 }
 
 /// Somebody with a name.
@@ -38,9 +40,9 @@ const NOBODY: [&str; 7] =
     ["narrator", "storyteller", "assistant", "system", "ai", "gpt", "chatgpt"];
 
 impl OfflineScene {
-    /// Reads a prompt. `salt` lets a caller ask for another telling of the same scene.
-    pub(super) fn read(messages: &[PromptMessage], salt: u64) -> Self {
-        let hash = messages.iter().fold(Hasher::new("offline").number(salt), |hash, message| {
+    /// Reads a prompt. Another `version` is another telling of the same scene.
+    pub(super) fn read(messages: &[PromptMessage], version: u64) -> Self {
+        let hash = messages.iter().fold(Hasher::new("offline").number(0), |hash, message| {
             hash.field(message.role.as_str().as_bytes()).field(message.content.as_bytes())
         });
         let system: Vec<&str> = of_role(messages, Role::System).collect();
@@ -69,6 +71,7 @@ impl OfflineScene {
             replies: of_role(messages, Role::Assistant).collect::<Vec<_>>().join("\n"),
             last_reply: of_role(messages, Role::Assistant).last().unwrap_or_default().to_owned(),
             seed: hash.finish_u64(),
+            version,
         }
     }
 }

@@ -138,13 +138,28 @@ async fn the_same_request_gets_the_same_bytes_and_a_seed_another_telling() {
     let mut body = chat(WORLD, &["What about the Ashen Gate?"]);
     let once = send(Method::POST, "/chat/completions", &body).await;
     assert_eq!(send(Method::POST, "/chat/completions", &body).await, once);
-    let plain = reply_to(&body).await;
-    let mut others = Vec::new();
-    for seed in 1..8 {
-        body["seed"] = json!(seed);
-        others.push(reply_to(&body).await);
+}
+
+#[tokio::test]
+async fn each_of_many_versions_differs_from_the_one_before() {
+    let about_herself =
+        format!("You are Mira, keeper of the gate.\n{WORLD}\nMira guards the gate.");
+    for (system, ask) in [
+        (WORLD, "What about the Ashen Gate?"),
+        (WORLD, "I push the Ashen Gate."),
+        (WORLD, "Farewell."),
+        (&about_herself, "I look around. Who are you, Mira?"),
+        (&about_herself, "I wave."),
+    ] {
+        let mut body = chat(system, &[ask]);
+        let mut before = reply_to(&body).await;
+        for seed in 1..8 {
+            body["seed"] = json!(seed);
+            let version = reply_to(&body).await;
+            assert_ne!(version, before, "{ask}: version {seed}");
+            before = version;
+        }
     }
-    assert!(others.iter().any(|other| *other != plain), "{plain}");
 }
 
 #[tokio::test]

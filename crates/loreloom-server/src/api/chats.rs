@@ -418,7 +418,15 @@ pub(crate) struct TreeView {
 }
 
 /// How many characters of a message the tree shows.
-const EXCERPT: usize = 80;
+const EXCERPT: usize = 120;
+
+/// The beginning of a text, with a mark where more follows.
+fn beginning(text: &str) -> String {
+    match text.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
 
 /// All branches of a chat.
 #[utoipa::path(
@@ -444,7 +452,7 @@ async fn tree(
             number,
             role: message.role,
             name: message.name,
-            excerpt: message.text.chars().take(EXCERPT).collect(),
+            excerpt: beginning(&message.text),
             current: stored.nodes.iter().any(|node| node.prefix == prefix),
             turns: stored.turns_at(prefix).map(|turn| turn.id).collect(),
         });
