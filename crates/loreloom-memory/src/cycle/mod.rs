@@ -213,7 +213,7 @@ async fn extract_all(
     runner: &mut Runner<'_>,
 ) {
     let failed = runner.report.failed.len();
-    let asked = extraction::Asked {
+    let asked = extraction::TogetherQuestion {
         chat: &remembered.chat,
         members: vec![(occasion.character, occasion.card, &remembered.character)],
     };

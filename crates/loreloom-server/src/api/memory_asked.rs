@@ -26,7 +26,7 @@ use super::{
     tags::IfMatch,
     undoing,
 };
-use crate::{app::App, events::Happened};
+use crate::{app::App, events::ServerEvent};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -166,7 +166,7 @@ async fn now(
     let asked = asked(&app)?;
     let done = memory.demands.run(&caller.tenant, &chat, &who, body.what, asked.backend()).await?;
     if let Some(write) = &done.write {
-        let happened = Happened::Memory { write: write.to_string() };
+        let happened = ServerEvent::Memory { write: write.to_string() };
         app.events.tell(&caller.tenant, happened);
     }
     let undo = done.write.as_ref().map(undoing::of_memory);

@@ -6,7 +6,7 @@ use loreloom_core::{
     place::{Injection, Provenance},
     prompt::PromptMessage,
     report::RoomUse,
-    room::{Window, Cut, MakeRoom, can_give_way, give_way, lore_tokens, tokens_in},
+    room::{ContextWindow, Cut, MakeRoom, can_give_way, give_way, lore_tokens, tokens_in},
     tokens::{ByteEstimate, Measure, TokenCounter as _},
     units::Tokens,
 };
@@ -21,7 +21,7 @@ pub(super) fn placed(
     prompt: Vec<PromptMessage>,
     layout: Layout,
 ) -> PlacedTurn {
-    let window = Window::of(&turn.input);
+    let window = ContextWindow::of(&turn.input);
     if let Some(total) = turn.budget.total(window.context) {
         turn.give_way_to(total);
     }
@@ -61,7 +61,7 @@ fn added(turn: &DecidedTurn, placement: &LorePlacement) -> (Tokens, usize) {
 
 /// A prompt that is made shorter until it fits.
 struct Shortening<'turn> {
-    window: Window,
+    window: ContextWindow,
     placement: &'turn LorePlacement,
     /// What memory covers.
     covered: Cut,
@@ -147,7 +147,7 @@ impl PlacedTurn {
 
     /// Writes the room of the turn into its report, if something gave way or the prompt is too
     /// long, and into its input what a replay needs.
-    fn note_room(&mut self, window: &Window, prompt: Tokens, over: Option<Tokens>) {
+    fn note_room(&mut self, window: &ContextWindow, prompt: Tokens, over: Option<Tokens>) {
         let left_out = self.cut.left_out();
         let decision = &mut self.turn.decision;
         let given_up = decision.report.room.take().unwrap_or_default().given_up;

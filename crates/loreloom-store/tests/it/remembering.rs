@@ -12,7 +12,7 @@ use loreloom_memory::{
     inject::MemorySlot,
     service::{NewMemory, Policy, Who},
 };
-use loreloom_ports::{Outcome, Owner};
+use loreloom_ports::{JobOutcome, Owner};
 use loreloom_store::SqliteStore;
 use loreloom_testkit::{
     memory_suite::{
@@ -87,7 +87,7 @@ async fn editing_message_3_of_500_hides_only_the_memories_from_it() {
     let chat = ChatId::from("c");
     harness.service.planner.catch_up(&harness.tenant, &chat, &speakers).await.unwrap();
     let outcomes = harness.run_all().await.unwrap();
-    assert_eq!(outcomes, [Some(Outcome::Done)]);
+    assert_eq!(outcomes, [Some(JobOutcome::Done)]);
     let path = story("c", &all);
     let before = harness.secrets(&path, "Mara").await.unwrap();
     assert!(before.0.len() > 50 && before.1.len() > 50, "{before:?}");

@@ -5,7 +5,7 @@ use loreloom_memory::{
     cycle::{Backend, Demand},
     service::{NewReply, Who},
 };
-use loreloom_ports::{Outcome, JobState};
+use loreloom_ports::{JobOutcome, JobState};
 use loreloom_testkit::memory_suite::harness::story;
 
 use super::{harness, numbered, texts};
@@ -40,7 +40,7 @@ async fn a_job_whose_messages_were_edited_meanwhile_writes_nothing() {
     let edited = story("c", &texts(&["Eins.", "Two.", "Three.", "Four."]));
     harness.commit(&edited).await.unwrap();
     let outcomes = harness.run_all().await.unwrap();
-    assert!(matches!(outcomes[..], [Some(Outcome::Cancelled { .. })]), "{outcomes:?}");
+    assert!(matches!(outcomes[..], [Some(JobOutcome::Cancelled { .. })]), "{outcomes:?}");
     assert_eq!(harness.secrets(&path, "Mara").await.unwrap(), (vec![], vec![]));
 }
 
@@ -52,11 +52,11 @@ async fn a_job_whose_model_fails_is_tried_again_and_asks_only_what_is_open() {
     harness.queue(&path, "Mara").await.unwrap();
     *harness.model.failing.lock().unwrap() = 1;
     let first = harness.run_one().await.unwrap().unwrap();
-    assert!(matches!(first.outcome, Some(Outcome::Again { .. })), "{first:?}");
+    assert!(matches!(first.outcome, Some(JobOutcome::Again { .. })), "{first:?}");
     assert!(harness.run_all().await.unwrap().is_empty(), "it waits");
     let asked = harness.model.asked.lock().unwrap().len();
     harness.clock.pass(10_000);
-    assert_eq!(harness.run_all().await.unwrap(), [Some(Outcome::Done)]);
+    assert_eq!(harness.run_all().await.unwrap(), [Some(JobOutcome::Done)]);
     assert_eq!(harness.secrets(&path, "Mara").await.unwrap(), (vec![1], vec![1]));
     let prompts = harness.model.asked.lock().unwrap().clone();
     let again: Vec<&String> = prompts[asked..]
@@ -85,7 +85,7 @@ async fn a_job_records_its_questions_and_keeps_replies_that_gave_nothing() {
     assert!(first.asked > 0 && first.partial, "{first:?}");
     assert_eq!(first.replies.len(), (asked - 1).min(6), "{first:?}");
     harness.clock.pass(10_000);
-    assert_eq!(harness.run_all().await.unwrap(), [Some(Outcome::Done)]);
+    assert_eq!(harness.run_all().await.unwrap(), [Some(JobOutcome::Done)]);
     // Replies that were read well are not kept.
     let done = account().await;
     assert_eq!((done.replies.len(), done.kept.len(), done.partial), (0, 0, false));
@@ -178,7 +178,7 @@ async fn in_a_group_everybody_remembers_after_the_round() {
         speakers: &speakers,
     };
     harness.service.planner.after_reply(&spoken).await.unwrap();
-    assert_eq!(harness.run_all().await.unwrap(), [Some(Outcome::Done)]);
+    assert_eq!(harness.run_all().await.unwrap(), [Some(JobOutcome::Done)]);
     for name in ["Mara", "Lis"] {
         assert_eq!(harness.secrets(&path, name).await.unwrap().0, [1, 3], "{name}");
     }
