@@ -337,7 +337,7 @@ async fn a_call_of_the_api_whose_body_never_comes_is_not_called_too_large() {
         let answer = answered(&loreloom, head.as_bytes(), "\"code\":").await;
         assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
         assert!(
-            answer.contains("\"detail\":\"nothing of the body came for 200ms\""),
+            answer.contains("\"detail\":\"no part of the body arrived for 200ms\""),
             "{answer}"
         );
     }
