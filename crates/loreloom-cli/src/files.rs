@@ -80,11 +80,7 @@ pub(crate) fn stem(path: &Path) -> String {
 
 /// Writes a file that is not there yet. It appears only once it is complete.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    anyhow::ensure!(
-        !path.exists(),
-        "`{}` is there already: `--force` writes over it",
-        path.display()
-    );
+    anyhow::ensure!(!path.exists(), "`{}` exists already: `--force` overwrites it", path.display());
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
     #[expect(clippy::disallowed_methods, reason = "this is where files go out")]

@@ -210,7 +210,7 @@ pub(crate) struct ReadingArguments {
     #[arg(long)]
     split_keys: bool,
 
-    /// Overlook comments and commas too many, which JSON does not know
+    /// Accept comments and surplus commas, which JSON does not allow
     #[arg(long)]
     relaxed: bool,
 }

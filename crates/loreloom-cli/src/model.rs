@@ -12,7 +12,7 @@ use loreloom_llm::{
 use loreloom_memory::{model_profile::ModelProfile, service::ModelUse};
 use loreloom_ports::ChatModel;
 
-/// How a model is spoken to.
+/// The protocol of a model's server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Api {
     /// `/v1/chat/completions`
@@ -49,7 +49,7 @@ impl FromStr for ModelName {
 /// Which model.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ModelArguments {
-    /// How the model is spoken to; without it, OpenAI's way if the address has `/v1`, otherwise
+    /// The protocol of its server; by default OpenAI's if the address has `/v1`, otherwise
     /// Ollama's
     #[arg(long, value_enum)]
     api: Option<Api>,
@@ -83,7 +83,7 @@ impl ModelArguments {
         }
     }
 
-    /// How it is spoken to. Ollama serves OpenAI's paths under `/v1`, its own beside them.
+    /// The protocol. Ollama serves OpenAI's paths under `/v1`, its own beside them.
     fn api(&self) -> Api {
         let usual = if self.url.contains("/v1") { Api::Openai } else { Api::Ollama };
         self.api.unwrap_or(usual)

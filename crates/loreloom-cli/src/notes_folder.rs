@@ -98,7 +98,7 @@ impl NotesFolder {
     fn leaves(&self, path: &dyn Display) -> anyhow::Result<bool> {
         anyhow::ensure!(
             self.clash != Clash::Refused,
-            "`{path}` is there already with another text: `--force` writes over it"
+            "`{path}` exists already with another text: `--force` overwrites it"
         );
         Ok(self.clash == Clash::Left)
     }

@@ -42,7 +42,7 @@ pub(crate) struct SettingArguments {
     #[command(flatten)]
     set: SetArguments,
 
-    /// Use the rules of another program to the letter; may be given several times
+    /// Use exactly the rules of another program; may be given several times
     #[arg(long = "profile", value_name = "PROFILE", value_parser = profile_names())]
     profiles: Vec<String>,
 

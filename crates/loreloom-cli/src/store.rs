@@ -18,7 +18,7 @@ pub(crate) struct StoreArguments {
     #[arg(long, value_name = "FILE|URL", conflicts_with = "data", global = true)]
     store: Option<StoreAddress>,
 
-    /// The folder stories are kept in
+    /// The folder where stories are stored
     #[arg(long, value_name = "FOLDER", global = true)]
     data: Option<PathBuf>,
 }

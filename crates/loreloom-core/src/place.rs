@@ -42,6 +42,11 @@ impl Place {
     pub fn depth(&self) -> Option<Depth> {
         if let Self::AtDepth(depth) = self { Some(*depth) } else { None }
     }
+
+    /// Whether it moves with the end of the chat.
+    pub fn is_in_chat(&self) -> bool {
+        matches!(self, Self::NoteTop | Self::NoteBottom | Self::AtDepth(_))
+    }
 }
 
 /// The slot that card books go to. Its texts stay messages of their own, each in its role.

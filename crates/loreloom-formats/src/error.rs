@@ -38,7 +38,9 @@ pub enum FormatError {
         found: usize,
     },
     /// Something packed that unpacks to far more than it is.
-    #[error("a file may have {ratio} times the bytes it is packed in, here {limit}, found more")]
+    #[error(
+        "a file in an archive may unpack to {ratio} times its size, here {limit} bytes, found more"
+    )]
     Exploding {
         /// How many times its packed size is allowed.
         ratio: usize,

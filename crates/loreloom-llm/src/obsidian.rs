@@ -56,7 +56,7 @@ pub enum ObsidianError {
     #[error(transparent)]
     Connection(#[from] ConnectionError),
     /// The certificate file holds none.
-    #[error("a certificate is a PEM file, `{address}` was given none that can be read: {reason}")]
+    #[error("the certificate for `{address}` must be a readable PEM file: {reason}")]
     BadCertificate {
         /// The address it is for.
         address: String,
@@ -110,7 +110,7 @@ pub enum ObsidianError {
         status: u16,
     },
     /// Its answer cannot be read.
-    #[error("`{address}` gave an answer for `{what}` that is none of Obsidian's: {reason}")]
+    #[error("`{address}` gave an answer for `{what}` that Obsidian does not give: {reason}")]
     Garbled {
         /// The address.
         address: String,

@@ -2,7 +2,7 @@
 //!
 //! A connection that does not work fails somewhere between a name and a first word, and the
 //! error that a front end shows rarely says where. Each step rests on the one before, so the
-//! first that fails is the one to mend.
+//! first that fails is the one to fix.
 
 use async_trait::async_trait;
 use serde::Serialize;

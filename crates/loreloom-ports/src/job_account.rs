@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{JobBody, JobStep, Outcome};
+use super::{JobBody, JobOutcome, JobStep};
 
 /// The replies that are kept of a job: its last ones.
 const MOST_REPLIES: usize = 6;
@@ -71,10 +71,12 @@ impl JobAccount {
     }
 
     /// The account of a job that goes on like this: nobody looks into replies that were read well.
-    fn after(mut self, outcome: &Outcome) -> Self {
+    fn after(mut self, outcome: &JobOutcome) -> Self {
         let went_well = match outcome {
-            Outcome::Done | Outcome::Further(_) => !self.partial && !self.kept.is_empty(),
-            Outcome::Again { .. } | Outcome::Failed { .. } | Outcome::Cancelled { .. } => false,
+            JobOutcome::Done | JobOutcome::Further(_) => !self.partial && !self.kept.is_empty(),
+            JobOutcome::Again { .. } | JobOutcome::Failed { .. } | JobOutcome::Cancelled { .. } => {
+                false
+            }
         };
         if went_well {
             self.replies.clear();
@@ -90,8 +92,8 @@ impl JobStep {
     pub fn accounted(mut self, account: JobAccount, body: &JobBody) -> Self {
         let account = account.after(&self.outcome);
         match &mut self.outcome {
-            Outcome::Further(body) | Outcome::Again { body, .. } => body.account = account,
-            Outcome::Done | Outcome::Failed { .. } | Outcome::Cancelled { .. } => {
+            JobOutcome::Further(body) | JobOutcome::Again { body, .. } => body.account = account,
+            JobOutcome::Done | JobOutcome::Failed { .. } | JobOutcome::Cancelled { .. } => {
                 self.left = Some(JobBody { account, ..body.clone() });
             }
         }
@@ -133,12 +135,12 @@ mod tests {
 
     #[test]
     fn replies_stay_where_somebody_may_want_to_look_into_them() {
-        let failed = || Outcome::Failed { error: "no".to_owned() };
+        let failed = || JobOutcome::Failed { error: "no".to_owned() };
         for (outcome, kept, partial, stays) in [
-            (Outcome::Done, &["a"][..], false, false),
-            (Outcome::Done, &[], false, true),
-            (Outcome::Done, &["a"], true, true),
-            (Outcome::Further(JobBody::default()), &["a"], false, false),
+            (JobOutcome::Done, &["a"][..], false, false),
+            (JobOutcome::Done, &[], false, true),
+            (JobOutcome::Done, &["a"], true, true),
+            (JobOutcome::Further(JobBody::default()), &["a"], false, false),
             (failed(), &["a"], false, true),
         ] {
             let mut account = JobAccount::default();

@@ -236,7 +236,7 @@ pub struct Claiming {
 
 /// How a job goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum JobOutcome {
     /// It is done.
     Done,
     /// It goes on with the next piece.
@@ -262,7 +262,7 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl JobOutcome {
     /// The state it leaves the job in.
     pub fn state(&self) -> JobState {
         match self {
@@ -310,7 +310,7 @@ pub struct JobStep {
     /// Now.
     pub now: Timestamp,
     /// How it goes on.
-    pub outcome: Outcome,
+    pub outcome: JobOutcome,
     /// What is left of a job that is over.
     pub left: Option<JobBody>,
 }

@@ -45,8 +45,8 @@ pub use self::{
     embed::{EmbedError, Embedder, Vector},
     job_account::{JobAccount, RawReply},
     jobs::{
-        Claiming, Job, JobBody, JobId, JobKind, JobQueue, JobSpeaker, JobState, JobStep, NewJob,
-        Outcome,
+        Claiming, Job, JobBody, JobId, JobKind, JobOutcome, JobQueue, JobSpeaker, JobState,
+        JobStep, NewJob,
     },
     memory_event::{
         MemoryChange, MemoryEvent, MemoryEventKind, MemoryWriteId, NewMemoryEvent, RecordKey,

@@ -23,13 +23,13 @@ pub(crate) struct Announcements {
 
 impl Announcements {
     /// Tells watchers of the API.
-    pub(crate) fn tell(&self, what: events::Happened) {
+    pub(crate) fn tell(&self, what: events::ServerEvent) {
         self.events.tell(&self.tenant, what);
     }
 
     /// Tells watchers and listeners.
     pub(crate) fn notice(&self, what: Happened) {
-        if let Some(event) = events::Happened::noticed(&what) {
+        if let Some(event) = events::ServerEvent::noticed(&what) {
             self.tell(event);
         }
         let (tenant, at) = (self.tenant.clone(), self.clock.now());

@@ -40,7 +40,7 @@ impl ChatCounts {
 #[derive(Debug, thiserror::Error)]
 pub enum ChatImportError {
     /// A chat is only added to if that was asked for.
-    #[error("chat `{chat}` is there already")]
+    #[error("chat `{chat}` exists already")]
     Known {
         /// The chat.
         chat: ChatId,

@@ -164,7 +164,7 @@ fn of(item: &Item) -> Result<ChatMetadata, StoreError> {
 #[cfg(test)]
 mod tests {
     use loreloom_core::ids::PrefixHash;
-    use loreloom_store::InMemoryStore;
+    use loreloom_store::SqliteStore;
 
     use super::*;
 
@@ -177,7 +177,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_said_about_a_chat_is_kept_and_taken_back() {
         let (documents, tenant, chat) =
-            (InMemoryStore::default(), TenantId::local(), ChatId::from("inn"));
+            (SqliteStore::in_memory().unwrap(), TenantId::local(), ChatId::from("inn"));
         let mut metadata = ChatMetadata::read(&documents, &tenant, &chat).await.unwrap();
         assert_eq!((metadata.clone(), metadata.tag(3)), (ChatMetadata::default(), "3".to_owned()));
         metadata.title = Some("The flood".to_owned());

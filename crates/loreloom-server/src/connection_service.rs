@@ -49,7 +49,7 @@ impl ConnectionService {
 
     /// A model of a connection. A context size that is neither configured nor known is asked for in
     /// the background, for the next turns.
-    pub(crate) fn line(&self, connection: &Arc<Connection>, model: Option<&str>) -> ModelRoute {
+    pub(crate) fn route(&self, connection: &Arc<Connection>, model: Option<&str>) -> ModelRoute {
         let model = model.unwrap_or_default().to_owned();
         let counter = (connection.counting)(&model);
         let context = connection.context.or_else(|| self.stated_size(connection, &model));

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     announcements::Announcements,
     connection_service::ConnectionService,
-    events::Happened,
+    events::ServerEvent,
     gate::Access,
     lore_service::{LoreService, LoreServiceError},
     runtime_settings::RuntimeSettings,
@@ -92,8 +92,8 @@ impl DocumentSync {
             return Ok(());
         }
         let version = self.lore.current().library().version().to_string();
-        self.announcements.tell(Happened::Documents { revision });
-        self.announcements.tell(Happened::Lore { version });
+        self.announcements.tell(ServerEvent::Documents { revision });
+        self.announcements.tell(ServerEvent::Lore { version });
         Ok(())
     }
 

@@ -25,8 +25,9 @@ const KEPT: usize = 1024;
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Happened)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub(crate) enum Happened {
+pub(crate) enum ServerEvent {
     /// A chat changed: a turn, a reply, a move.
     Chat {
         /// The chat.
@@ -94,7 +95,7 @@ pub(crate) enum Happened {
     Gap,
 }
 
-impl Happened {
+impl ServerEvent {
     /// The event for a notice, if it has one.
     pub(crate) fn noticed(notice: &notices::Happened) -> Option<Self> {
         use notices::Happened as Notice;
@@ -121,7 +122,7 @@ pub(crate) struct ApiEvent {
     pub(crate) id: u64,
     /// What happened.
     #[serde(flatten)]
-    pub(crate) what: Happened,
+    pub(crate) what: ServerEvent,
 }
 
 /// The events of the server.
@@ -165,7 +166,7 @@ impl Watching {
 
     /// Goes on with what comes, after word of a gap: who hears of it reads everything again.
     fn beyond_a_gap(ring: &Ring, events: &Events) -> Self {
-        let gap = ApiEvent { id: ring.newest(), what: Happened::Gap };
+        let gap = ApiEvent { id: ring.newest(), what: ServerEvent::Gap };
         Self { missed: VecDeque::from([gap]), coming: events.sender.subscribe() }
     }
 }
@@ -187,7 +188,7 @@ impl Events {
     }
 
     /// Tells everybody.
-    pub(crate) fn tell(&self, tenant: &TenantId, what: Happened) {
+    pub(crate) fn tell(&self, tenant: &TenantId, what: ServerEvent) {
         let mut ring = self.ring();
         let event = ApiEvent { id: ring.next, what };
         ring.next += 1;
@@ -232,7 +233,7 @@ mod tests {
 
     fn missed(events: &Events, after: u64) -> Vec<u64> {
         let watching = events.watch(&TenantId::local(), Some(after));
-        let is_gap = watching.missed.front().is_some_and(|event| event.what == Happened::Gap);
+        let is_gap = watching.missed.front().is_some_and(|event| event.what == ServerEvent::Gap);
         if is_gap { vec![0] } else { watching.missed.iter().map(|event| event.id).collect() }
     }
 
@@ -240,15 +241,15 @@ mod tests {
     fn a_watcher_goes_on_where_it_was_and_hears_of_a_gap() {
         let events = Events::default();
         for _ in 0..3 {
-            events.tell(&TenantId::local(), Happened::Documents { revision: 1 });
-            events.tell(&"other".into(), Happened::Documents { revision: 1 });
+            events.tell(&TenantId::local(), ServerEvent::Documents { revision: 1 });
+            events.tell(&"other".into(), ServerEvent::Documents { revision: 1 });
         }
         assert_eq!(missed(&events, 0), [1, 3, 5]);
         assert_eq!(missed(&events, 3), [5]);
         assert_eq!(missed(&events, 6), Vec::<u64>::new());
         assert_eq!(missed(&events, 99), [0], "from before a restart");
         for revision in 0..KEPT as u64 {
-            events.tell(&TenantId::local(), Happened::Documents { revision });
+            events.tell(&TenantId::local(), ServerEvent::Documents { revision });
         }
         assert_eq!(missed(&events, 2), [0]);
         assert_eq!(missed(&events, 6).len(), KEPT);
@@ -259,13 +260,13 @@ mod tests {
         let (events, tenant) = (Events::since(Timestamp(5)), TenantId::local());
         let mut watching = events.watch(&tenant, None);
         for revision in 0..=KEPT as u64 {
-            events.tell(&tenant, Happened::Documents { revision });
+            events.tell(&tenant, ServerEvent::Documents { revision });
         }
         let gap = watching.next(&events, &tenant).await;
-        assert_eq!(gap, Some(ApiEvent { id: 6025, what: Happened::Gap }));
-        events.tell(&tenant, Happened::Documents { revision: 9 });
+        assert_eq!(gap, Some(ApiEvent { id: 6025, what: ServerEvent::Gap }));
+        events.tell(&tenant, ServerEvent::Documents { revision: 9 });
         let next = watching.next(&events, &tenant).await;
-        assert_eq!(next, Some(ApiEvent { id: 6026, what: Happened::Documents { revision: 9 } }));
+        assert_eq!(next, Some(ApiEvent { id: 6026, what: ServerEvent::Documents { revision: 9 } }));
         assert_eq!(missed(&events, 6025), [6026], "where the gap was is a place to go on from");
     }
 
@@ -275,7 +276,7 @@ mod tests {
         let after = Events::since(Timestamp(1_001));
         for events in [&before, &after] {
             for _ in 0..9 {
-                events.tell(&TenantId::local(), Happened::Documents { revision: 1 });
+                events.tell(&TenantId::local(), ServerEvent::Documents { revision: 1 });
             }
         }
         assert_eq!(before.last(), 1_000_009);

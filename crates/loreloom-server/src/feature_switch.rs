@@ -21,7 +21,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     announcements::Announcements,
     connections::{Connection, Connections},
-    events::Happened,
+    events::ServerEvent,
     features::{Feature, FeatureChoice, Features},
     lore_service::{EntryFinder, LoreService},
     questions::NoEmbedder,
@@ -357,7 +357,7 @@ impl FeatureSwitch {
             features.set(Feature::Embedder, wanted.clone(), outcome);
         }
         let version = self.lore.current().library().version().to_string();
-        self.announcements.tell(Happened::Lore { version });
+        self.announcements.tell(ServerEvent::Lore { version });
         tries_again
     }
 

@@ -75,12 +75,12 @@ const API_KEY: &str = "x-api-key";
 
 /// A tenant's part of the server.
 #[derive(Clone)]
-struct Served {
+struct TenantRoutes {
     app: App,
     routes: Router,
 }
 
-impl Served {
+impl TenantRoutes {
     fn new(app: App) -> Self {
         Self { routes: routes(app.clone()), app }
     }
@@ -101,14 +101,14 @@ impl Served {
 /// The server's door.
 pub(crate) struct Gate {
     app: App,
-    own: Served,
-    others: RwLock<HashMap<TenantId, Served>>,
+    own: TenantRoutes,
+    others: RwLock<HashMap<TenantId, TenantRoutes>>,
     opening: tokio::sync::Mutex<()>,
 }
 
 impl Gate {
     pub(crate) fn new(app: App) -> Self {
-        let (own, opening) = (Served::new(app.clone()), tokio::sync::Mutex::default());
+        let (own, opening) = (TenantRoutes::new(app.clone()), tokio::sync::Mutex::default());
         Self { app, own, others: RwLock::default(), opening }
     }
 
@@ -172,7 +172,7 @@ impl Gate {
     }
 
     /// The part of a tenant, which is made when it first asks.
-    async fn served(&self, tenant: &TenantId) -> Result<Served, LoreServiceError> {
+    async fn served(&self, tenant: &TenantId) -> Result<TenantRoutes, LoreServiceError> {
         if *tenant == self.app.tenant {
             return Ok(self.own.clone());
         }
@@ -189,7 +189,7 @@ impl Gate {
         }
         let app = self.app.for_tenant(tenant.clone())?;
         app.open().await?;
-        let served = Served::new(app);
+        let served = TenantRoutes::new(app);
         let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
         others.insert(tenant.clone(), served.clone());
         Ok(served)

@@ -316,13 +316,13 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use loreloom_store::InMemoryStore;
+    use loreloom_store::SqliteStore;
 
     use super::*;
 
     #[tokio::test]
     async fn a_key_is_made_known_and_revoked_and_the_store_never_has_it() {
-        let store = InMemoryStore::default();
+        let store = SqliteStore::in_memory().unwrap();
         let cabinet = KeyCabinet { documents: &store };
         let draft = KeyDraft {
             name: "phone".to_owned(),
@@ -356,7 +356,7 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_can_be_the_keeper_of_keys() {
-        let store = InMemoryStore::default();
+        let store = SqliteStore::in_memory().unwrap();
         let cabinet = KeyCabinet { documents: &store };
         for name in [KEEPER, "", "a b", "a/b", "ä"] {
             let made = cabinet.add(KeyDraft::new(name, [Scope::Read]), [0; 32], Timestamp(1)).await;

@@ -261,7 +261,7 @@ impl ChatModel for LentModel {
 mod tests {
     use loreloom_memory::service::{Options, Ports};
     use loreloom_ports::Clock;
-    use loreloom_store::InMemoryStore;
+    use loreloom_store::SqliteStore;
 
     use super::*;
 
@@ -278,7 +278,7 @@ mod tests {
     }
 
     fn memory() -> MemoryServices {
-        let store = Arc::new(InMemoryStore::default());
+        let store = Arc::new(SqliteStore::in_memory().unwrap());
         let ports = Ports {
             story: store.clone(),
             log: store.clone(),

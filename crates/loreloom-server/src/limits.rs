@@ -58,10 +58,10 @@ impl Default for ServerLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Stalled {
     /// It fell silent.
-    #[error("nothing of the body came for {0:?}")]
+    #[error("no part of the body arrived for {0:?}")]
     Silent(Duration),
     /// It sends too little.
-    #[error("a body must come with {least} bytes a second at least, found {found} in {took:?}")]
+    #[error("a body must arrive with at least {least} bytes a second, found {found} in {took:?}")]
     Slow {
         /// Bytes it must send in a second.
         least: NonZeroU32,

@@ -311,7 +311,7 @@ mod tests {
         turn::Transcript,
         units::Timestamp,
     };
-    use loreloom_store::InMemoryStore;
+    use loreloom_store::SqliteStore;
 
     use super::*;
     use crate::stored_books::Maker;
@@ -328,7 +328,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_bookcase_is_taken_up_and_a_turn_keeps_the_lore_it_began_with() {
-        let (documents, tenant) = (InMemoryStore::default(), TenantId::local());
+        let (documents, tenant) = (SqliteStore::in_memory().unwrap(), TenantId::local());
         let service = LoreService::new([book("named")], Rules::default(), None).unwrap();
         assert!(!service.refresh(&documents, &tenant).await.unwrap());
         let begun = service.current();
@@ -395,7 +395,7 @@ mod tests {
         service.prepare().await.unwrap();
         assert_eq!(heard(&first), ["about bells"]);
         let guest = service.for_another().unwrap();
-        let (documents, tenant) = (InMemoryStore::default(), TenantId::from("guest"));
+        let (documents, tenant) = (SqliteStore::in_memory().unwrap(), TenantId::from("guest"));
         let case = StoredBooks { documents: &documents, tenant: &tenant };
         case.put(vec![meant("boats")], Maker::Hand, None, Timestamp(1)).await.unwrap();
         guest.refresh(&documents, &tenant).await.unwrap();

@@ -28,7 +28,7 @@ use utoipa::ToSchema;
 
 use crate::{
     connection_service::ConnectionService,
-    events::{Events, Happened},
+    events::{Events, ServerEvent},
     lore::Lore,
     lore_service::LoreService,
     runtime_settings::RuntimeSettings,
@@ -354,7 +354,7 @@ impl Replays {
             (found.0.chats_done, found.0.chats)
         };
         let state = state.as_str().to_owned();
-        let happened = Happened::Run { run: run.id, done, total, state };
+        let happened = ServerEvent::Run { run: run.id, done, total, state };
         self.events.tell(&run.tenant, happened);
     }
 }

@@ -81,7 +81,7 @@ impl<'a> StateEdit<'a> {
 
 #[cfg(test)]
 mod tests {
-    use loreloom_store::InMemoryStore;
+    use loreloom_store::SqliteStore;
 
     use super::*;
 
@@ -89,7 +89,7 @@ mod tests {
     /// from: a new change is stored before it on the path, and must hold all the same.
     #[tokio::test]
     async fn a_change_holds_where_the_story_was_changed_further_on_before() {
-        let store = InMemoryStore::default();
+        let store = SqliteStore::in_memory().unwrap();
         let store: &dyn Store = &store;
         let (tenant, chat) = (TenantId::local(), ChatId::from("tale"));
         store.open_chat(&tenant, &chat, "Tale", Timestamp(1)).await.unwrap();

@@ -231,7 +231,7 @@ fn written(value: &impl Serialize) -> Result<Value, StoreError> {
 #[cfg(test)]
 mod tests {
     use loreloom_core::book::Entry;
-    use loreloom_store::InMemoryStore;
+    use loreloom_store::SqliteStore;
 
     use super::*;
 
@@ -245,7 +245,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_book_is_put_in_arranged_replaced_taken_out_and_brought_back() {
-        let (documents, tenant) = (InMemoryStore::default(), TenantId::local());
+        let (documents, tenant) = (SqliteStore::in_memory().unwrap(), TenantId::local());
         let case = StoredBooks { documents: &documents, tenant: &tenant };
         let here = vec![Binding::Everywhere];
         let two = vec![(volume("z", "one"), here.clone()), (volume("a", "two"), here)];

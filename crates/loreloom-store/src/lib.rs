@@ -1,18 +1,17 @@
-//! Stores of stories: in memory, in an SQLite file or in PostgreSQL, behind
+//! Stores of stories: SQLite, in a file or in memory, and PostgreSQL, behind
 //! [`loreloom_ports::StoryStore`].
 //!
-//! All stores behave alike, to the byte; one suite (`loreloom_testkit::store_suite`) tests each.
-//! The two databases share their tables (`rows`) and the `codec` that keeps turns small: a prompt
+//! Both behave alike, to the byte; one suite (`loreloom_testkit::store_suite`) tests each. They share their tables (`rows`) and the `codec` that keeps turns small: a prompt
 //! repeats the whole story on every turn, so it is stored as references to messages and texts.
 //!
 //! ```
 //! use loreloom_core::{ids::TenantId, units::Timestamp};
 //! use loreloom_ports::{StoreError, StoryStore};
-//! use loreloom_store::InMemoryStore;
+//! use loreloom_store::SqliteStore;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), StoreError> {
-//! let store = InMemoryStore::default();
+//! let store = SqliteStore::in_memory()?;
 //! let tenant = TenantId::local();
 //! store.open_chat(&tenant, &"harbour".into(), "The harbour", Timestamp(0)).await?;
 //! assert_eq!(store.chats(&tenant).await?[0].chat.title, "The harbour");
@@ -25,7 +24,6 @@ mod codec;
 pub mod doctor;
 mod documents;
 mod errors;
-mod in_memory;
 mod memory_writes;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -45,7 +43,6 @@ use loreloom_ports::history::{checks, fold};
 pub use self::postgres::PostgresStore;
 pub use self::{
     address::StoreAddress,
-    in_memory::InMemoryStore,
     spill::SpillFile,
     sqlite::{Diagnosis, Salvage, SqliteStore},
     undo::counting,

@@ -21,7 +21,7 @@ use loreloom_server::{Maker, StoredBook, StoredBooks};
 use super::serve::runtime;
 use crate::{clock::SystemClock, dates, files, lore::read_book, store::StoreArguments};
 
-/// Keep books with the stories, so that `serve` weaves from them.
+/// Store books with the stories, so that `serve` weaves from them.
 ///
 /// A book is attached to everything, a character, a persona, a group or one chat. Every change has
 /// a number and can be undone.
@@ -42,7 +42,7 @@ pub(crate) struct BooksArguments {
 enum BooksCommand {
     /// List the books and what they are attached to
     List,
-    /// Put books in, or new versions of books that are there
+    /// Add books, or new versions of stored books
     Add(NewBooks),
     /// Attach a book
     Attach {
@@ -60,7 +60,7 @@ enum BooksCommand {
         #[arg(value_name = "WHERE", value_parser = binding)]
         from: Vec<Binding>,
     },
-    /// Take a book out; `undo` brings it back
+    /// Remove a book; `undo` restores it
     Remove {
         /// The book
         book: String,
@@ -71,7 +71,7 @@ enum BooksCommand {
         #[arg(long, default_value_t = 20)]
         most: u32,
     },
-    /// Take a change back, as a change of its own
+    /// Undo a change; the undo is a change too
     Undo {
         /// The change's number; the last one without it
         revision: Option<u64>,

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::serve::runtime;
 use crate::{clock::SystemClock, files, store::StoreArguments, stored::excerpt};
 
-/// Keep characters with the stories: cards with their books and pictures.
+/// Store characters with the stories: cards with their books and pictures.
 ///
 /// The file of a card is kept too, so nothing of it is lost. `loreloom books undo` takes a change
 /// back.
@@ -35,7 +35,7 @@ pub(crate) struct CharactersArguments {
 
 #[derive(Debug, Subcommand)]
 enum CharactersCommand {
-    /// Put characters in
+    /// Add characters
     Add {
         /// Cards: PNG, JSON, YAML, CHARX or BYAF
         #[arg(value_name = "FILE", required = true)]
@@ -64,7 +64,7 @@ enum CharactersCommand {
         /// without it
         #[arg(long, value_name = "NAME")]
         format: Option<String>,
-        /// Write over a file that is there
+        /// Overwrite an existing file
         #[arg(long)]
         force: bool,
     },

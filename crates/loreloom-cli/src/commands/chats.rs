@@ -19,7 +19,7 @@ pub(crate) struct Chats {
     #[command(flatten)]
     store: StoreArguments,
 
-    /// The deleted ones instead of the others
+    /// List the deleted chats instead
     #[arg(long)]
     deleted: bool,
 
@@ -39,7 +39,7 @@ enum ChatsCommand {
         /// The form of the file
         #[arg(long, value_enum, default_value_t)]
         format: ChatFileForm,
-        /// Write over a file that is there
+        /// Overwrite an existing file
         #[arg(long)]
         force: bool,
     },

@@ -40,10 +40,10 @@ pub(crate) struct ConfigCommand {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Print the settings that work, as a configuration file: what the file, flags and the server's
-    /// own changes set
+    /// Print the settings in effect as a configuration file: those of the file, the flags and
+    /// changes made at the server
     Show(Show),
-    /// Say whether a configuration file can be used
+    /// Check whether a configuration file can be used
     Check {
         /// The file [default: as with `--config`]
         file: Option<PathBuf>,
@@ -53,7 +53,7 @@ enum What {
         /// Its name
         name: String,
     },
-    /// Take over the settings of `SillyTavern`, `DeepLore` or Smart Memory
+    /// Convert the settings of `SillyTavern`, `DeepLore` or Smart Memory
     Import {
         /// Their settings file, such as `SillyTavern`'s settings.json
         file: PathBuf,

@@ -19,7 +19,7 @@ use crate::{
     store::StoreArguments,
 };
 
-/// List the model servers that requests go to, or try those of the configuration out.
+/// List the model servers that requests go to, or test those of the configuration.
 #[derive(Debug, Args)]
 pub(crate) struct Connections {
     #[command(subcommand)]
@@ -42,7 +42,7 @@ enum ConnectionsCommand {
     ///
     /// Those that were set up through the API or the web page are in the store.
     List,
-    /// Try them out step by step, and say what to mend
+    /// Test them step by step, and say what to fix
     ///
     /// A test asks each server for a list of its models and for one word.
     Test(Test),
@@ -58,7 +58,7 @@ struct Test {
     #[arg(long, value_name = "URL", conflicts_with = "name")]
     url: Option<String>,
 
-    /// How that server is spoken to [default: openai]
+    /// The protocol of that server [default: openai]
     #[arg(long, value_parser = ["openai", "ollama"], requires = "url")]
     kind: Option<String>,
 

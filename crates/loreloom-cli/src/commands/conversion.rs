@@ -71,19 +71,19 @@ pub(super) struct CrossingArguments {
     #[command(flatten)]
     reading: ReadingArguments,
 
-    /// What becomes of decorators
+    /// What happens to decorators
     #[arg(long, value_enum, default_value_t = DecoratorsName::Keep)]
     decorators: DecoratorsName,
 }
 
-/// What becomes of decorators when a book crosses to another format.
+/// What happens to decorators when a book is converted to another format.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum DecoratorsName {
     /// They stay in the text
     Keep,
     /// They become fields, for programs that do not read them
     Lift,
-    /// Fields that the format has no word for become decorators, where its programs read them
+    /// Fields that the format does not have become decorators, if its programs read them
     Lower,
 }
 
@@ -162,7 +162,7 @@ impl Converted {
             Made::Bytes(bytes) => {
                 anyhow::ensure!(
                     force || !to.exists(),
-                    "`{}` is there already: `--force` writes over it",
+                    "`{}` exists already: `--force` overwrites it",
                     to.display()
                 );
                 files::write(to, bytes)

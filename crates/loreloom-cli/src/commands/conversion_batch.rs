@@ -21,7 +21,7 @@ pub(super) struct Batch<'a> {
     pub(super) to: &'a Path,
     pub(super) format: Option<&'a str>,
     pub(super) crossing: CrossingArguments,
-    /// Writes over files that are there.
+    /// Overwrites existing files.
     pub(super) force: bool,
     pub(super) json: bool,
 }

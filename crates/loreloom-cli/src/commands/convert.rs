@@ -24,14 +24,14 @@ pub(crate) struct Convert {
     to: PathBuf,
 
     /// The format to write, for example `sillytavern`, `card-v3`, `lorebook-v3` or `vault`;
-    /// without it, what TO is called for
+    /// without it, the one that the name of TO stands for
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
 
     #[command(flatten)]
     crossing: CrossingArguments,
 
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 

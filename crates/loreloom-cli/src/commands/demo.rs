@@ -64,7 +64,7 @@ pub(crate) struct Demo {
     #[arg(long, default_value_t = 8686)]
     port: u16,
 
-    /// Remember nothing beyond what is stored
+    /// Turn memory and recall off
     #[arg(long)]
     no_memory: bool,
 

@@ -19,7 +19,7 @@ use loreloom_formats::{
 
 use crate::{files, is_broken_pipe, lore};
 
-/// Compare two versions of a lorebook by what they mean.
+/// Compare two versions of a lorebook by meaning, not by bytes.
 ///
 /// Entries are matched by identity, keys are compared as sets and texts by line; the formats
 /// may differ.

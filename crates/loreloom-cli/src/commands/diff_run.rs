@@ -15,15 +15,15 @@ use serde::Serialize;
 use super::runs::{NamedRun, RunArguments};
 use crate::{lore::source_of_paths, settings::SettingArguments, tokenizer::TokenizerArguments};
 
-/// Say which turns of chats a new version of a book changes: which entries appear or vanish,
+/// Show which turns of chats a new version of a book changes: which entries appear or vanish,
 /// which turns no longer fit the budget, which new firings look accidental.
 #[derive(Debug, Args)]
 pub(crate) struct DiffRun {
-    /// The book as it was, or a vault's folder; may be given several times
+    /// The old version of the book, or a vault's folder; may be given several times
     #[arg(long, value_name = "BOOK|DIR", required = true)]
     old: Vec<PathBuf>,
 
-    /// The book or vault as it is now; what it is a version of is found by its name and its
+    /// The new version of the book or vault; its old version is found by its name and its
     /// entries
     #[arg(long, value_name = "BOOK|DIR", required = true)]
     new: Vec<PathBuf>,

@@ -40,7 +40,7 @@ pub(crate) struct Export {
     #[command(flatten)]
     crossing: CrossingArguments,
 
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 

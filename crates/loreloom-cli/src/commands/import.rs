@@ -29,8 +29,8 @@ use crate::{
 
 /// Read lorebooks, cards and chats, whatever their format.
 ///
-/// A file is known by what is in it. Lorebooks and cards go where `--into` says: into a
-/// book, which is made if it is not there, or as Markdown notes into a vault. Chats (what
+/// The content of a file tells its format. Lorebooks and cards go where `--into` says: into
+/// a book, which is created if it does not exist, or as Markdown notes into a vault. Chats (what
 /// `export` wrote, `SillyTavern` .jsonl files, `OpenAI` messages) go into the store; every
 /// swipe becomes a branch, and several files named together become one chat, since
 /// `SillyTavern` saves a branch as a file of its own. Folders are searched for files; each
@@ -47,12 +47,12 @@ pub(crate) struct Import {
     #[arg(long, num_args = 2, value_names = ["KIND", "PATH"])]
     into: Option<Vec<String>>,
 
-    /// The format of the files, which they must have. A text without keys and without
-    /// paragraphs, and any text found in a folder, is lore only as `perchance`
+    /// The format that the files must have. Plain text without keys and paragraphs, and plain
+    /// text in a folder, is only read as lore with `perchance`
     #[arg(long, value_name = "NAME", requires = "into")]
     format: Option<String>,
 
-    /// Write over notes of the vault that are there with another text
+    /// Overwrite notes of the vault that have another text
     #[arg(long, requires = "into")]
     force: bool,
 
@@ -66,7 +66,7 @@ pub(crate) struct Import {
     #[arg(long, value_name = "CHAT", conflicts_with = "into")]
     chat: Option<String>,
 
-    /// Add to a chat that is there already
+    /// Add to an existing chat
     #[arg(long, conflicts_with = "into")]
     add: bool,
 
@@ -100,7 +100,7 @@ struct ImportSummary {
     /// The same in words.
     #[serde(skip)]
     lost: Vec<String>,
-    /// Notes of the vault that are there with another text.
+    /// Notes of the vault that have another text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_alone: Vec<String>,
     /// Why it was left out although nothing is wrong with it.
@@ -313,8 +313,8 @@ impl ImportSummary {
         }
         if let (Some(format), Some(entries)) = (self.format, self.entries) {
             let known = match self.known {
-                Some(1) => ", 1 was there already".to_owned(),
-                Some(known) if known > 0 => format!(", {known} were there already"),
+                Some(1) => ", 1 existed already".to_owned(),
+                Some(known) if known > 0 => format!(", {known} existed already"),
                 Some(_) | None => String::new(),
             };
             let entries = counted(entries as u64, "entry", "entries");
@@ -323,7 +323,7 @@ impl ImportSummary {
         for path in &self.left_alone {
             writeln!(
                 out,
-                "  left alone: `{path}` is there already with another text: `--force` writes over it"
+                "  left alone: `{path}` exists already with another text: `--force` overwrites it"
             )?;
         }
         for note in &self.notes {

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{files, limits, lore::ReadingArguments};
 
-/// Say what a file is and what is in it.
+/// Show what a file is and what it contains.
 ///
 /// With `--format`, also what that format could not say about it.
 #[derive(Debug, Args)]

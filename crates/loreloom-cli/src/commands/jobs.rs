@@ -1,4 +1,4 @@
-//! Work that waits or runs beside the stories.
+//! Background jobs: memory's work for a model.
 
 use std::io::Write;
 
@@ -16,7 +16,7 @@ pub(crate) struct Jobs {
     #[arg(long, value_name = "CHAT")]
     chat: Option<String>,
 
-    /// Also those that are over
+    /// Also list finished jobs
     #[arg(long)]
     all: bool,
 

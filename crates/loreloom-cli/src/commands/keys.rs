@@ -53,11 +53,11 @@ enum KeysCommand {
         #[arg(long = "page", value_name = "ADDRESS")]
         pages: Vec<PageOrigin>,
     },
-    /// List the keys by what they are called
+    /// List the keys by their ids
     List,
-    /// Take a key away; servers that run notice within a second
+    /// Revoke a key; running servers notice within a second
     Revoke {
-        /// What it is called in the list
+        /// The key's id, from the list
         id: String,
     },
 }

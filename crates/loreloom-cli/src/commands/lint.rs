@@ -32,8 +32,8 @@ pub(crate) struct Lint {
     #[arg(long)]
     json: bool,
 
-    /// Put right in notes what is read all the same: spellings of fields, lists and numbers
-    /// written as text. The file as it was is kept in the vault under `.loreloom/backup`
+    /// Correct what is understood anyway in notes: spellings of fields, lists and numbers
+    /// written as text. The original file is kept in the vault under `.loreloom/backup`
     #[arg(long)]
     fix: bool,
 

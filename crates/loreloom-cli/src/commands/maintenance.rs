@@ -28,7 +28,7 @@ impl Backup {
     }
 }
 
-/// Put a backup where the chats are kept. Chats that are there must be moved away first.
+/// Restore a backup. Existing chats must be moved away first.
 #[derive(Debug, Args)]
 pub(crate) struct Restore {
     /// The backup
@@ -53,8 +53,8 @@ impl Restore {
 /// Look for damage in the stored chats. Nothing is changed; fails if there is any.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
-    /// Write everything that can be read to a new file, and name what cannot; the damaged
-    /// file stays as it is
+    /// Write everything that can be read to a new file, and list what cannot; the damaged
+    /// file is not changed
     #[arg(long, value_name = "NEW FILE")]
     repair: Option<PathBuf>,
 
@@ -139,7 +139,7 @@ fn report(
     Ok(writeln!(out, "the damaged file is as it was")?)
 }
 
-/// Give the space of deleted rows back.
+/// Free the space of deleted rows.
 #[derive(Debug, Args)]
 pub(crate) struct Vacuum {
     #[command(flatten)]

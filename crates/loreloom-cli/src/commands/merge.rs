@@ -37,7 +37,7 @@ pub(crate) struct Merge {
     /// Their version
     theirs: PathBuf,
 
-    /// What the file is called, where the three are copies with other names
+    /// The file's name, if the three are copies with other names
     name: Option<PathBuf>,
 
     /// Where to write the result instead of over OURS

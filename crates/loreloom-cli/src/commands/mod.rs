@@ -54,9 +54,9 @@ pub(crate) enum Command {
     Convert(convert::Convert),
     /// Play a short story through a small world, with no model, and show what was woven in
     Demo(demo::Demo),
-    /// Compare two versions of a lorebook by what they mean
+    /// Compare two versions of a lorebook by meaning, not by bytes
     Diff(diff::Diff),
-    /// Say what a file is and what is in it
+    /// Show what a file is and what it contains
     Inspect(inspect::Inspect),
     /// Merge two changed versions of a lorebook
     Merge(merge::Merge),
@@ -64,21 +64,21 @@ pub(crate) enum Command {
     Serve(serve::Serve),
     /// Find the wrapped entries of a prompt
     Unwrap(unwrap::Unwrap),
-    /// Keep books with the stories: add, attach, list, undo
+    /// Store books with the stories: add, attach, list, undo
     Books(books::BooksArguments),
     /// Copy all chats to a new file, while they are in use
     Backup(maintenance::Backup),
     /// Compare how much of each prompt a prompt cache can keep, by the place of the lore
     CacheReport(cache_report::CacheReport),
-    /// Keep characters with the stories: add, list, show, export, remove
+    /// Store characters with the stories: add, list, show, export, remove
     Characters(characters::CharactersArguments),
     /// List the stored chats, or write one as a file
     Chats(chats::Chats),
     /// Show, check, explain and import settings
     Config(config::ConfigCommand),
-    /// List the model servers that requests go to, or try those of the configuration out
+    /// List the model servers that requests go to, or test those of the configuration
     Connections(connections::Connections),
-    /// Say which turns of chats a new version of a book changes
+    /// Show which turns of chats a new version of a book changes
     DiffRun(diff_run::DiffRun),
     /// Look for damage in the stored chats
     Doctor(maintenance::Doctor),
@@ -86,37 +86,37 @@ pub(crate) enum Command {
     Export(export::Export),
     /// Read lorebooks, cards and chats, whatever their format
     Import(import::Import),
-    /// List or cancel the work that runs beside the stories
+    /// List or cancel background jobs
     Jobs(jobs::Jobs),
     /// Make, list and revoke keys for servers that others can reach
     Keys(keys::Keys),
     /// Look for mistakes in vaults and lorebooks
     Lint(lint::Lint),
-    /// Look at what is remembered, and change it
+    /// Show and change what is remembered
     Memory(memory::Memory),
-    /// Try out whether a model can do memory's work
+    /// Test whether a model can do memory's work
     ModelTest(model_test::ModelTest),
     /// Read or write the notebooks of a chat
     Notebook(notebook::Notebook),
     /// Run whole chats through the engine and print what fires at each turn
     Replay(replay::Replay),
-    /// Give up the prompts and verdicts of old turns to save space
+    /// Delete the prompts and verdicts of old turns to save space
     Retain(retain::Retain),
-    /// Put a backup where the chats are kept
+    /// Restore a backup
     Restore(maintenance::Restore),
-    /// Say what the scene of a chat is like, and which notes are pinned or blocked in it
+    /// Set the fields of a chat's scene, and pin or block notes in it
     Scene(scene::SceneCommand),
     /// Show a chat's current path and what was woven in at each message
     Show(show::Show),
     /// Run whole chats through the engine and print what comes in and what leaves at each turn
     Simulate(simulate::Simulate),
-    /// Run lore tests: say whether the entries fire that files of tests expect
+    /// Run lore tests: check that the expected entries fire
     Test(test::Test),
     /// Draw the branches of a chat
     Tree(tree::Tree),
-    /// Take back the last thing that was stored in a chat
+    /// Undo the last write to a chat
     Undo(undo::Undo),
-    /// Give the space of deleted rows back
+    /// Free the space of deleted rows
     Vacuum(maintenance::Vacuum),
     /// Weave lore into a chat and print the prompt
     Weave(weave::Weave),

@@ -9,7 +9,7 @@ use loreloom_ports::{Clock as _, Retained, Retention};
 use super::serve::runtime;
 use crate::{clock::SystemClock, plural::counted, store::StoreArguments};
 
-/// Give up the prompts and verdicts of old turns to save space. Everything is kept unless you
+/// Delete the prompts and verdicts of old turns to save space. Everything is kept unless you
 /// say so here; messages, state and the books of turns are kept in any case.
 #[derive(Debug, Args)]
 pub(crate) struct Retain {
@@ -18,11 +18,11 @@ pub(crate) struct Retain {
     #[arg(long, value_name = "DAYS|TURNS")]
     keep_reports: Option<Keep>,
 
-    /// Also give up books that no turn was decided with; stop the server first
+    /// Also delete books that no turn was decided with; stop the server first
     #[arg(long)]
     unused_books: bool,
 
-    /// Do it; without this, only say what would go
+    /// Delete them; without this, only show what would be deleted
     #[arg(long)]
     yes: bool,
 

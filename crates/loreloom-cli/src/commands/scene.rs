@@ -8,7 +8,7 @@ use loreloom_core::{dialects::vault::NoteMark, turn::VaultContext};
 use super::serve::runtime;
 use crate::{edit::Editing, store::StoreArguments, vault::SceneArguments};
 
-/// Say what the scene of a chat is like, and which notes of vaults are pinned or blocked in it.
+/// Set the fields of a chat's scene, and pin or block notes of vaults in it.
 ///
 /// Without changes, prints the scene. What is said counts from the last message of the user
 /// on, and not in other branches.

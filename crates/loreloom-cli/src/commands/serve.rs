@@ -81,7 +81,7 @@ pub(crate) struct Serve {
     #[command(flatten)]
     tokenizer: TokenizerArguments,
 
-    /// Remember nothing beyond what is stored, and recall nothing [memory.on=false]
+    /// Turn memory and recall off; stories are still stored [memory.on=false]
     #[arg(help_heading = "Models", long)]
     no_memory: bool,
 

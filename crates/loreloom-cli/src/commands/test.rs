@@ -19,7 +19,7 @@ use crate::{
     tokenizer::TokenizerArguments,
 };
 
-/// Run lore tests: say whether the entries fire that files of tests expect.
+/// Run lore tests: check that the expected entries fire.
 ///
 /// Ends with status 1 if an expectation does not hold, and with 2 if a file cannot be read.
 /// docs/lore-tests.md says what such a file holds.

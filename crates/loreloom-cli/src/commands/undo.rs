@@ -11,17 +11,16 @@ use loreloom_store::counting;
 use super::serve::runtime;
 use crate::{clock::SystemClock, dates, store::StoreArguments};
 
-/// Take back the last thing that was stored in a chat. Nothing is deleted: taking back the
-/// taking back does it again.
+/// Undo the last write to a chat. Nothing is deleted: undoing the undo does it again.
 #[derive(Debug, Args)]
 pub(crate) struct Undo {
     /// The chat
     chat: String,
 
-    /// The write, as `--list` numbers them; without it the last one that counts
+    /// The write's number in `--list`; without it, the last write in effect
     id: Option<u64>,
 
-    /// List what was written, and take nothing back
+    /// List the writes, and undo nothing
     #[arg(long)]
     list: bool,
 

@@ -14,7 +14,7 @@ use loreloom_core::{
     macros::MacroValues,
     prompt::PromptMessage,
     report::{Outcome, Report, RoomUse, VaultMode, Verdict, words},
-    room::{Cut, Window},
+    room::{ContextWindow, Cut},
     state::StoryState,
     tokens::TokenCounter,
     turn::{CardTexts, Speaker, Transcript, Turn, TurnInput},
@@ -242,7 +242,7 @@ impl Weave {
             plan = layout.plan(&prompt, &woven.injections);
             plan.apply(prompt)
         };
-        let (window, prompt) = (Window::of(turn.input), (prompt, &layout));
+        let (window, prompt) = (ContextWindow::of(turn.input), (prompt, &layout));
         let (Assembled { messages, spans }, room) = cut_to_fit(&window, prompt, counter, assemble);
         if let Some(room) = room {
             let given_up = woven.report.room.take().unwrap_or_default().given_up;
@@ -267,7 +267,7 @@ impl Weave {
 
 /// A prompt whose oldest messages are left out until it fits into a stated context.
 fn cut_to_fit(
-    window: &Window,
+    window: &ContextWindow,
     prompt: (&[PromptMessage], &Layout),
     counter: &dyn TokenCounter,
     mut assemble: impl FnMut((Vec<PromptMessage>, Layout)) -> Assembled,

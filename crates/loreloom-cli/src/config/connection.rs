@@ -15,7 +15,7 @@ use loreloom_llm::{
         Address, BreakerRules, ClientRules, Connection as ModelConnection, ConnectionError,
         OllamaModel, OpenAiModel, Reach as Network, RetryRules,
     },
-    diagnose::{BuiltIn, Candidate, Speech},
+    diagnose::{BuiltIn, Speech, TestedConnection},
     embed::{HttpEmbedder, OpenError},
     offline::{OfflineModel, OfflineUpstream},
     secret::{HeldKey, Secret},
@@ -151,7 +151,7 @@ pub(crate) fn opening(folder: PathBuf, for_all: ForAll) -> Opening {
         let opened = Opened::within(name, settings, &folder, reach);
         let opened = opened.and_then(|opened| for_all.over(opened).connection());
         opened.map_err(|error| {
-            // The name is known to who asked, and the causes are what there is to mend.
+            // The caller knows the name; the causes say what to fix.
             let causes: Vec<String> = error.chain().skip(1).map(ToString::to_string).collect();
             if causes.is_empty() { error.to_string() } else { causes.join(": ") }
         })
@@ -218,7 +218,7 @@ pub(crate) fn prospecting() -> Prospecting {
     Arc::new(|Prospect { url, ollama, key, model }| {
         let address = Address::parse(&url).map_err(|error| error.to_string())?;
         let counter = by_model(String::new())(model.as_deref().unwrap_or_default());
-        Ok(Arc::new(Candidate {
+        Ok(Arc::new(TestedConnection {
             address,
             speech: if ollama { Speech::Ollama } else { Speech::OpenAi },
             key: key.map(|key| Secret::new(&key)),
@@ -308,13 +308,13 @@ impl Opened {
         Self { counting, ..self }
     }
 
-    fn candidate(&self) -> Option<Candidate> {
+    fn candidate(&self) -> Option<TestedConnection> {
         let speech = match self.config.kind {
             Kind::Openai => Speech::OpenAi,
             Kind::Ollama => Speech::Ollama,
             Kind::Offline => return None,
         };
-        Some(Candidate {
+        Some(TestedConnection {
             address: self.address.clone()?,
             speech,
             key: self.key.clone(),

@@ -53,7 +53,7 @@ fn a_book_that_crosses_formats_and_comes_home_is_the_same() {
     printed(home.path(), &["convert", "card.json", "back.json", "--format", "sillytavern"]);
     assert_eq!(printed(home.path(), &["diff", "book.json", "back.json"]), "no difference\n");
     let error = refused(home.path(), &there);
-    assert_eq!(error, "loreloom: `card.json` is there already: `--force` writes over it\n");
+    assert_eq!(error, "loreloom: `card.json` exists already: `--force` overwrites it\n");
     let error = refused(home.path(), &["convert", "book.json", "x", "--format", "nope"]);
     assert!(error.starts_with("loreloom: there is no format `nope`; the formats are: "), "{error}");
 }

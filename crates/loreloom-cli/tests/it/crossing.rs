@@ -58,7 +58,7 @@ fn lore_of_several_files_is_gathered_in_one_book_and_nothing_comes_twice() {
         "{text}"
     );
     let text = printed(home.path(), &into);
-    assert!(text.contains("book.json: sillytavern, 2 entries, 2 were there already\n"), "{text}");
+    assert!(text.contains("book.json: sillytavern, 2 entries, 2 existed already\n"), "{text}");
     assert_eq!(read(home.path(), "all.json"), first);
 }
 
@@ -134,14 +134,14 @@ fn a_book_becomes_notes_of_a_vault_and_a_book_again() {
     write(home.path(), "Vault/book/The bell.md", "mine");
     std::fs::remove_file(home.path().join("Vault/book/The tower.md")).unwrap();
     let text = printed(home.path(), &import);
-    let left = "  left alone: `Vault/book/The bell.md` is there already with another text: \
-                `--force` writes over it\n";
+    let left = "  left alone: `Vault/book/The bell.md` exists already with another text: \
+                `--force` overwrites it\n";
     assert!(text.contains(left), "{text}");
     assert_eq!(names(&home.path().join("Vault/book")), ["The bell.md", "The tower.md"]);
     assert_eq!(read(home.path(), "Vault/book/The bell.md"), "mine");
     // Converting writes a whole book or none of it.
     let refused = refused(home.path(), &["convert", "book.json", "Vault", "--format", "vault"]);
-    assert!(refused.contains("with another text: `--force` writes over it"), "{refused}");
+    assert!(refused.contains("with another text: `--force` overwrites it"), "{refused}");
     printed(home.path(), &[&import[..], &["--force"]].concat());
     assert_eq!(read(home.path(), "Vault/book/The bell.md"), note);
 
@@ -307,7 +307,7 @@ fn plain_text_is_lore_only_with_paragraphs_or_when_it_is_called_so() {
         (false, "two.txt: not imported: it is perchance, not agnai\n")
     );
     let (done, told) = import("texts", &["--format", "perchance"]);
-    assert!(done && told.contains("2 entries, 2 were there already"), "{told}");
+    assert!(done && told.contains("2 entries, 2 existed already"), "{told}");
 }
 
 #[test]

@@ -50,10 +50,7 @@ fn an_export_writes_over_a_file_only_when_told() {
     write(home.path(), "card.json", "mine");
     let export = ["export", "book.json", "card.json", "--format", "card-v3"];
     let refused = run(home.path(), &export);
-    assert_eq!(
-        told(&refused),
-        "loreloom: `card.json` is there already: `--force` writes over it\n"
-    );
+    assert_eq!(told(&refused), "loreloom: `card.json` exists already: `--force` overwrites it\n");
     assert_eq!(read(home.path(), "card.json"), "mine");
     let forced = run(home.path(), &[&export[..], &["--force"]].concat());
     let told = told(&forced);

@@ -217,7 +217,7 @@ async fn an_export_moves_a_chat_with_its_books() {
     let home = home.path();
     printed(home, &over(&["export", "story", "story.json"]));
     let error = refused(home, &over(&["export", "story", "story.json"]));
-    assert_eq!(error, "loreloom: `story.json` is there already: `--force` writes over it\n");
+    assert_eq!(error, "loreloom: `story.json` exists already: `--force` overwrites it\n");
     let moved = printed(home, &["import", "story.json", "--data", "other"]);
     assert!(moved.starts_with("chat `story`: "), "{moved}");
     let why = ["why", "--chat", "story", "--at", "3", "--data", "other"];
@@ -293,7 +293,7 @@ fn a_sillytavern_chat_is_imported_with_swipes_and_branches() {
     );
     assert_eq!(printed(home, &over(&["doctor"])), "nothing is wrong\n");
     let error = refused(home, &over(&["import", "chat.jsonl"]));
-    assert!(error.starts_with("loreloom: chat `chat` is there already"), "{error}");
+    assert!(error.starts_with("loreloom: chat `chat` exists already"), "{error}");
     // What was imported moves like any other chat.
     printed(home, &over(&["export", "chat", "out.json"]));
     printed(home, &["import", "out.json", "--data", "other"]);

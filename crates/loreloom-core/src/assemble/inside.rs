@@ -32,17 +32,11 @@ pub(super) fn by_depth<'a>(
 
 /// The depth of a place inside the chat, and its rank there.
 fn depth_of(place: &Place) -> Option<(Depth, u8)> {
-    match place {
-        Place::NoteTop => Some((NOTE_DEPTH, 0)),
-        Place::NoteBottom => Some((NOTE_DEPTH, 1)),
-        Place::AtDepth(depth) => Some((*depth, 2)),
-        Place::BeforeMain
-        | Place::AfterMain
-        | Place::BeforeCharacter
-        | Place::AfterCharacter
-        | Place::BeforeExamples
-        | Place::AfterExamples
-        | Place::Outlet(_)
-        | Place::Slot(_) => None,
+    if *place == Place::NoteTop {
+        return Some((NOTE_DEPTH, 0));
     }
+    if *place == Place::NoteBottom {
+        return Some((NOTE_DEPTH, 1));
+    }
+    place.depth().map(|depth| (depth, 2))
 }

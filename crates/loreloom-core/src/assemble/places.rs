@@ -4,7 +4,7 @@
 //! main prompt, the card, the examples, the author's note, and the story's messages, by
 //! which depth is counted (a note or a nudge is no message). In a prompt that has separate
 //! messages, text becomes a message. Where roles are merged, where the upstream insists on
-//! alternating roles, and in text prompts, text is written into what is there. A tool's
+//! alternating roles, and in text prompts, text is written into existing messages. A tool's
 //! answer is never parted from its call, and a reply that is to be continued stays last.
 
 mod point;

@@ -50,18 +50,9 @@ pub fn note_comes_and_goes(note: &Note) -> bool {
 
 /// Whether a text is volatile by its place or its source.
 pub(super) fn is_volatile(injection: &Injection, settings: &StableSettings) -> bool {
-    let near_the_end = match &injection.place {
-        Place::AtDepth(depth) => *depth <= settings.notes_within,
-        Place::NoteTop | Place::NoteBottom => true,
-        Place::BeforeMain
-        | Place::AfterMain
-        | Place::BeforeCharacter
-        | Place::AfterCharacter
-        | Place::BeforeExamples
-        | Place::AfterExamples
-        | Place::Outlet(_)
-        | Place::Slot(_) => false,
-    };
+    let place = &injection.place;
+    let near_the_end =
+        place.depth().map_or(place.is_in_chat(), |depth| depth <= settings.notes_within);
     near_the_end
         || match &injection.source {
             Provenance::AuthorsNote => true,
@@ -72,17 +63,6 @@ pub(super) fn is_volatile(injection: &Injection, settings: &StableSettings) -> b
 
 /// Whether a text is where a marker of the prompt asks for it, and nowhere else.
 pub(super) fn is_marked(place: &Place, marked: &[Place]) -> bool {
-    match place {
-        Place::Outlet(_) => true,
-        Place::Slot(name) => name != LOREBOOK_SLOT || marked.contains(place),
-        Place::BeforeMain
-        | Place::AfterMain
-        | Place::BeforeCharacter
-        | Place::AfterCharacter
-        | Place::BeforeExamples
-        | Place::AfterExamples
-        | Place::NoteTop
-        | Place::NoteBottom
-        | Place::AtDepth(_) => false,
-    }
+    matches!(place, Place::Outlet(_))
+        || matches!(place, Place::Slot(name) if name != LOREBOOK_SLOT || marked.contains(place))
 }

@@ -387,23 +387,13 @@ impl<'a> Draft<'a> {
     fn anchor(&self, place: &Place) -> Anchor {
         let window = self.scene.window;
         let Some(newest) = window.last() else { return Anchor::Head };
-        match place {
-            _ if !self.first => Anchor::Before(*newest),
-            Place::AtDepth(depth) => {
-                let at = window.len().saturating_sub((depth.0 as usize).max(1));
-                Anchor::Before(window[at])
-            }
-            Place::BeforeMain
-            | Place::AfterMain
-            | Place::BeforeCharacter
-            | Place::AfterCharacter
-            | Place::BeforeExamples
-            | Place::AfterExamples
-            | Place::NoteTop
-            | Place::NoteBottom
-            | Place::Outlet(_)
-            | Place::Slot(_) => Anchor::Head,
+        if !self.first {
+            return Anchor::Before(*newest);
         }
+        place.depth().map_or(Anchor::Head, |depth| {
+            let at = window.len().saturating_sub((depth.0 as usize).max(1));
+            Anchor::Before(window[at])
+        })
     }
 
     fn finish(self, sorted: &Sorted<'_>, left_out: Vec<Injection>, before: &Ledger) -> Planned {
@@ -442,19 +432,7 @@ impl<'a> Draft<'a> {
 
     fn in_tail(&self, injection: &Injection) -> Laid {
         let tail = self.settings.tail_depth;
-        let depth = match injection.place {
-            Place::AtDepth(depth) => depth.min(tail),
-            Place::BeforeMain
-            | Place::AfterMain
-            | Place::BeforeCharacter
-            | Place::AfterCharacter
-            | Place::BeforeExamples
-            | Place::AfterExamples
-            | Place::NoteTop
-            | Place::NoteBottom
-            | Place::Outlet(_)
-            | Place::Slot(_) => tail,
-        };
+        let depth = injection.place.depth().map_or(tail, |depth| depth.min(tail));
         let injection = Injection { place: Place::AtDepth(depth), ..injection.clone() };
         Laid { injection, zone: Zone::Tail, idle_since: None }
     }

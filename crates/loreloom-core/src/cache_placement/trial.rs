@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     assemble::Assembled,
-    place::{Injection, Place, Provenance},
+    place::{Injection, Provenance},
     tokens::TokenCounter,
 };
 
@@ -122,7 +122,7 @@ impl<'a> ModeTrial<'a> {
         self.ledger.apply(&planned.delta);
         let placed = (turn.assemble)(injections, 0);
         let moves = |source: &Provenance| {
-            injections.iter().any(|one| one.source == *source && is_in_chat(&one.place))
+            injections.iter().any(|one| one.source == *source && one.place.is_in_chat())
         };
         let stable = (turn.assemble)(&planned.injections(), planned.skip);
         let found = [
@@ -158,20 +158,5 @@ impl<'a> ModeTrial<'a> {
     /// What a mode came to so far.
     pub fn tried(&self, mode: Mode) -> ModeResult {
         self.tried.get(&mode).cloned().unwrap_or_default()
-    }
-}
-
-/// Whether a place moves with the end of the chat.
-fn is_in_chat(place: &Place) -> bool {
-    match place {
-        Place::NoteTop | Place::NoteBottom | Place::AtDepth(_) => true,
-        Place::BeforeMain
-        | Place::AfterMain
-        | Place::BeforeCharacter
-        | Place::AfterCharacter
-        | Place::BeforeExamples
-        | Place::AfterExamples
-        | Place::Outlet(_)
-        | Place::Slot(_) => false,
     }
 }

@@ -21,13 +21,13 @@ pub fn give_way(decision: &mut Decision, limit: Tokens, rules: &RoomRules, libra
     if left <= limit {
         return;
     }
-    let mut candidates: Vec<Candidate> = decision
+    let mut candidates: Vec<YieldingText> = decision
         .injections
         .iter()
         .enumerate()
-        .filter_map(|(at, one)| Candidate::of(at, one, rules, library))
+        .filter_map(|(at, one)| YieldingText::of(at, one, rules, library))
         .collect();
-    candidates.sort_by(Candidate::order);
+    candidates.sort_by(YieldingText::order);
     let mut gone = Vec::new();
     while left > limit {
         let Some(next) = candidates.pop() else { break };
@@ -67,7 +67,7 @@ pub fn can_give_way(source: &Provenance) -> bool {
 }
 
 /// A text that can give way.
-struct Candidate {
+struct YieldingText {
     at: usize,
     rank: usize,
     constant: bool,
@@ -75,7 +75,7 @@ struct Candidate {
     value: f64,
 }
 
-impl Candidate {
+impl YieldingText {
     fn of(at: usize, one: &Injection, rules: &RoomRules, library: &Library) -> Option<Self> {
         let (source, constant, value) = match &one.source {
             Provenance::Lore { entry, .. } => worth(entry, library),

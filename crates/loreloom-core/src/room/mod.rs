@@ -31,7 +31,7 @@ const SEAM: u32 = 2;
 
 /// The model's context in one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct ContextWindow {
     /// Its size.
     pub context: Tokens,
     /// Whether somebody stated the size. An assumed size cuts nothing.
@@ -40,7 +40,7 @@ pub struct Window {
     pub reply: Tokens,
 }
 
-impl Window {
+impl ContextWindow {
     /// The window of a turn.
     pub fn of(input: &TurnInput) -> Self {
         let (context, stated) = (input.context, input.context_stated);
@@ -139,7 +139,7 @@ impl Cut {
     pub fn for_room(
         over: Tokens,
         prompt: (&[PromptMessage], &Layout),
-        window: &Window,
+        window: &ContextWindow,
         counter: &dyn TokenCounter,
     ) -> Self {
         Self::freeing(over, prompt, window.context, counter)

@@ -161,7 +161,7 @@ pub(crate) fn resolve_links(notes: &mut [Arc<Note>], names: &NameIndex) {
     }
 }
 
-/// Adds what is new, and drops what is there twice.
+/// Adds new items, and drops duplicates.
 fn unite<T: PartialEq>(list: &mut Vec<T>, more: Vec<T>) {
     if more.is_empty() {
         return;

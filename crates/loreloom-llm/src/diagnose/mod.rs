@@ -22,7 +22,7 @@ use crate::{
     secret::Secret,
 };
 
-/// How a server is spoken to.
+/// The protocol of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speech {
     /// OpenAI's paths.
@@ -32,10 +32,10 @@ pub enum Speech {
 }
 
 /// A connection to be tried out.
-pub struct Candidate {
+pub struct TestedConnection {
     /// Where it is.
     pub address: Address,
-    /// How it is spoken to.
+    /// Its protocol.
     pub speech: Speech,
     /// The key, where there is one.
     pub key: Option<Secret>,
@@ -87,7 +87,7 @@ fn failed(step: Step, found: impl Into<String>, fix: impl Into<String>) -> Findi
 }
 
 #[async_trait]
-impl Diagnosis for Candidate {
+impl Diagnosis for TestedConnection {
     async fn diagnose(&self, report: &mut (dyn FnMut(Finding) + Send)) {
         let mut done = Vec::new();
         let mut note = |finding: Finding| {
@@ -117,7 +117,7 @@ impl Diagnosis for Candidate {
 /// Takes a finding and says whether it ends the diagnosis.
 type Note<'a> = dyn FnMut(Finding) -> bool + Send + 'a;
 
-impl Candidate {
+impl TestedConnection {
     fn without_key(&self, mut finding: Finding) -> Finding {
         if let Some(key) = &self.key {
             finding.found = key.redact(&finding.found);

@@ -11,7 +11,7 @@ use reqwest::{RequestBuilder, Response, Url};
 use serde_json::{Value, json};
 
 use super::{
-    Candidate, Speech, doubtful, failed,
+    Speech, TestedConnection, doubtful, failed,
     judge::{self, ProbeSaid, ProbeSeen, Streamed, Unanswered},
     number, passed,
 };
@@ -30,13 +30,13 @@ const SAMPLE: &str = "The bell of Harrow is cracked; nobody has rung it since th
 
 /// The server being asked.
 pub(super) struct Probe<'a> {
-    candidate: &'a Candidate,
+    candidate: &'a TestedConnection,
     client: reqwest::Client,
     key: Option<HeaderValue>,
 }
 
 impl<'a> Probe<'a> {
-    pub(super) fn new(candidate: &'a Candidate) -> Result<Self, ConnectionError> {
+    pub(super) fn new(candidate: &'a TestedConnection) -> Result<Self, ConnectionError> {
         let client = browserless_client(&candidate.address, candidate.client)?;
         let shown = candidate.address.shown();
         let key = candidate.key.as_ref().map(|key| bearer(key, shown)).transpose()?;

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use loreloom_llm::{
     connection::{Address, ClientRules, Reach},
-    diagnose::{Candidate, Speech},
+    diagnose::{Speech, TestedConnection},
     secret::Secret,
     tokenizers::Tokenizer,
 };
 use loreloom_ports::{Diagnosis as _, Finding, Step, StepOutcome};
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 
-fn candidate(url: &str, speech: Speech) -> Candidate {
-    Candidate {
+fn candidate(url: &str, speech: Speech) -> TestedConnection {
+    TestedConnection {
         address: Address::parse(url).unwrap(),
         speech,
         key: None,
@@ -23,7 +23,7 @@ fn candidate(url: &str, speech: Speech) -> Candidate {
     }
 }
 
-async fn findings(candidate: &Candidate) -> Vec<Finding> {
+async fn findings(candidate: &TestedConnection) -> Vec<Finding> {
     let mut all = Vec::new();
     candidate.diagnose(&mut |finding| all.push(finding)).await;
     let steps: Vec<Step> = all.iter().map(|finding| finding.step).collect();

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// What one question asks for.
-pub(super) struct Asked<'asked> {
+pub(super) struct TogetherQuestion<'asked> {
     /// What the chat remembers.
     pub(super) chat: &'asked ChatMemory,
     /// Name, card and memory of those whose long-term memory is kept.
@@ -27,7 +27,7 @@ pub(super) struct Asked<'asked> {
 pub(super) async fn together(
     occasion: Occasion<'_>,
     due: &Extraction,
-    asked: Asked<'_>,
+    asked: TogetherQuestion<'_>,
     runner: &mut Runner<'_>,
 ) -> Vec<String> {
     let (settings, rules) = (occasion.config.settings, occasion.config.rules);
@@ -53,7 +53,7 @@ pub(super) async fn together(
 fn together_input<'turn>(
     occasion: Occasion<'turn>,
     due: &Extraction,
-    asked: &Asked<'turn>,
+    asked: &TogetherQuestion<'turn>,
 ) -> together::TogetherInput<'turn> {
     let (settings, rules) = (occasion.config.settings, occasion.config.rules);
     let window = due.session.start.min(due.longterm.start)..due.session.end.max(due.longterm.end);

@@ -147,8 +147,9 @@ pub async fn check_reply(
     runner.report
 }
 
-/// A pass that a person asks for, whether it is due or not.
+/// What can be asked for at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Wanted))]
 #[serde(rename_all = "snake_case")]
 pub enum Demand {
     /// The story so far.
@@ -161,7 +162,7 @@ pub enum Demand {
     Check,
     /// The same, with a note for the next reply that corrects it.
     Repair,
-    /// A whole extraction from the newest messages.
+    /// A whole extraction from the newest messages, read before or not.
     Extract,
     /// Long-term memories alone.
     LongTerm,
@@ -212,7 +213,7 @@ async fn extract_all(
     runner: &mut Runner<'_>,
 ) {
     let failed = runner.report.failed.len();
-    let asked = extraction::Asked {
+    let asked = extraction::TogetherQuestion {
         chat: &remembered.chat,
         members: vec![(occasion.character, occasion.card, &remembered.character)],
     };

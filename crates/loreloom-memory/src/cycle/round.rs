@@ -29,7 +29,7 @@ pub struct Member<'round> {
     pub memory: &'round mut CharacterMemory,
 }
 
-/// What is remembered before a round, and by whom. Without members a round does nothing.
+/// What each member remembers before a round. Without members a round does nothing.
 #[derive(Debug)]
 pub struct Round<'round> {
     /// What the chat remembers.
@@ -220,7 +220,7 @@ async fn extract(
     runner: &mut Runner<'_>,
 ) {
     let failed = runner.report.failed.len();
-    let asked = extraction::Asked {
+    let asked = extraction::TogetherQuestion {
         chat: round.chat,
         members: round.members.iter().map(|one| (one.name, one.card, &*one.memory)).collect(),
     };

@@ -18,7 +18,7 @@ use crate::{
     window::stable_cutoff,
 };
 
-/// What stands in for a message that not all characters heard.
+/// The placeholder for a message that not all characters heard.
 const IN_PRIVATE: &str = "(speaks in private)";
 
 /// What is kept from some character of a group.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use loreloom_ports::{ModelError, Outcome};
+use loreloom_ports::{JobOutcome, ModelError};
 use serde::{Deserialize, Serialize};
 
 use super::{Backend, Occasion};
@@ -80,9 +80,13 @@ impl CycleReport {
 
     /// How a job with these results ends. Replies that could not be read make it a failure, even
     /// if other stages found something: nobody would look for what is missing otherwise.
-    pub(crate) fn end(&self) -> Outcome {
+    pub(crate) fn end(&self) -> JobOutcome {
         let errors: Vec<String> = self.unread().collect();
-        if errors.is_empty() { Outcome::Done } else { Outcome::Failed { error: errors.join("\n") } }
+        if errors.is_empty() {
+            JobOutcome::Done
+        } else {
+            JobOutcome::Failed { error: errors.join("\n") }
+        }
     }
 }
 

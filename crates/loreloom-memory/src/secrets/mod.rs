@@ -68,7 +68,7 @@ struct Secret {
     /// The other people that it is about.
     people: Vec<String>,
     /// Which of the words were in one message that the character said or answered.
-    told: Vec<FxHashSet<String>>,
+    heard_parts: Vec<FxHashSet<String>>,
     /// When it was noted, if that is known.
     noted: Option<i64>,
 }
@@ -85,8 +85,8 @@ impl Secret {
         // "Somebody opened the gate" is not "Mara opened the gate".
         let names_people = self.people.iter().any(|name| contains_word(text, name));
         let shared: FxHashSet<&String> = self.words.intersection(words).collect();
-        let said = |told: &FxHashSet<String>| shared.iter().all(|word| told.contains(*word));
-        names_people || self.people.is_empty() || !self.told.iter().any(said)
+        let heard = |part: &FxHashSet<String>| shared.iter().all(|word| part.contains(*word));
+        names_people || self.people.is_empty() || !self.heard_parts.iter().any(heard)
     }
 }
 
@@ -144,7 +144,7 @@ impl<'story> Others<'story> {
 }
 
 impl Secrets {
-    /// The secrets that are kept from a character. What it said itself, or was told and answered,
+    /// The secrets that are kept from a character. What it said itself, or heard and answered,
     /// is no secret.
     pub fn of(sources: &SecretSources<'_>, name: &str) -> Self {
         let holding: Vec<&Insight> =
@@ -167,25 +167,25 @@ impl Secrets {
             receipts: &[],
             noted: None,
         });
-        let told = Told::of(sources, name);
+        let talk = CharacterTalk::of(sources, name);
         let (mut secrets, mut bearers) = (Self::default(), PrivateTalk::default());
         for secret in hidden.chain(private) {
             let is_known = known.iter().any(|known| known.covers(&secret, sources.people));
-            if secret.words.is_empty() || is_known || told.includes(&secret) {
+            if secret.words.is_empty() || is_known || talk.includes(&secret) {
                 continue;
             }
-            for id in secret.receipts.iter().filter(|id| !told.own.contains(id)) {
+            for id in secret.receipts.iter().filter(|id| !talk.own.contains(id)) {
                 bearers.entry(*id).or_default().push(secrets.kept.len());
             }
             secrets.noted.extend(secret.noted);
-            let told = told.parts(&secret);
+            let heard_parts = talk.parts(&secret);
             let Statement { words, people, noted, .. } = secret;
             let unheard = FxHashSet::default();
-            secrets.kept.push(Secret { words, unheard, people, told, noted });
+            secrets.kept.push(Secret { words, unheard, people, heard_parts, noted });
         }
         secrets.bearers = bearers.keys().copied().collect();
-        secrets.find_unheard(sources, &told.own);
-        secrets.private = private_talk(sources.path, &bearers, &told.own);
+        secrets.find_unheard(sources, &talk.own);
+        secrets.private = private_talk(sources.path, &bearers, &talk.own);
         if !secrets.private.is_empty() || !secrets.noted.is_empty() {
             secrets.heard = HeardTalk::of(sources, &secrets.private, &others.names);
         }
@@ -358,20 +358,20 @@ fn begins_section(line: &str) -> bool {
 }
 
 /// A message that a character said or answered.
-struct ToldMessage<'story> {
+struct TalkMessage<'story> {
     item: &'story PathItem,
     is_own: bool,
     words: FxHashSet<String>,
 }
 
-/// What a character said, and what it was told.
-struct Told<'story> {
+/// The messages that a character said or answered.
+struct CharacterTalk<'story> {
     own: FxHashSet<MessageId>,
-    messages: Vec<ToldMessage<'story>>,
+    messages: Vec<TalkMessage<'story>>,
     people: &'story People,
 }
 
-impl<'story> Told<'story> {
+impl<'story> CharacterTalk<'story> {
     fn of(sources: &SecretSources<'story>, name: &str) -> Self {
         let may_keep =
             |one: &&Insight| matches!(one.kind, InsightKind::Unaware | InsightKind::Hiding);
@@ -386,13 +386,13 @@ impl<'story> Told<'story> {
             own.insert(item.id);
             let before = at.checked_sub(1).map(|at| (&path[at], false));
             for (item, is_own) in [(item, true)].into_iter().chain(before) {
-                messages.push(ToldMessage { item, is_own, words: stems(&item.message.text) });
+                messages.push(TalkMessage { item, is_own, words: stems(&item.message.text) });
             }
         }
         Self { own, messages, people: sources.people }
     }
 
-    /// Whether the character said a secret, or was told it after it was noted: a message has most
+    /// Whether the character said a secret, or heard it after it was noted: a message has most
     /// of its words, and its people speak in it or are named.
     fn includes(&self, secret: &Statement<'_>) -> bool {
         self.messages.iter().any(|message| {
@@ -408,7 +408,7 @@ impl<'story> Told<'story> {
 
     /// What each message has of a secret's words.
     fn parts(&self, secret: &Statement<'_>) -> Vec<FxHashSet<String>> {
-        let shared = |message: &ToldMessage<'_>| -> FxHashSet<String> {
+        let shared = |message: &TalkMessage<'_>| -> FxHashSet<String> {
             secret.words.intersection(&message.words).cloned().collect()
         };
         self.messages.iter().map(shared).filter(|words| !words.is_empty()).collect()

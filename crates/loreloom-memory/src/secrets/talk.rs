@@ -1,4 +1,4 @@
-//! Talk in private: what a character may be told of it.
+//! Talk in private: what a character may learn of it.
 //!
 //! A model that notes a secret also writes threads, memories and scenes about it in its own words,
 //! so the words of the secret do not always give it away. A text that was written together with the

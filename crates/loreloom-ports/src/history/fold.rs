@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 /// What the rule needs to know about a turn.
 #[derive(Clone, Copy, Debug)]
-pub struct Candidate {
+pub struct OfferedTurn {
     /// The node it was computed on.
     pub at: PrefixHash,
     /// The message of that node; `None` for the empty path.
@@ -53,7 +53,7 @@ impl<D> Choice<D> {
     /// Offers the next older turn; its `delta` is asked for only if it may count.
     pub fn offer<E>(
         &mut self,
-        turn: Candidate,
+        turn: OfferedTurn,
         delta: impl FnOnce() -> Result<D, E>,
     ) -> Result<(), E> {
         if turn.generation == GenerationType::Quiet {
@@ -102,10 +102,10 @@ mod tests {
         Path::of(ChatId::from("c"), texts.iter().map(message))
     }
 
-    fn turn(texts: &[&str], generation: GenerationType, delta: u8) -> (Candidate, u8) {
+    fn turn(texts: &[&str], generation: GenerationType, delta: u8) -> (OfferedTurn, u8) {
         let path = path(texts);
         let message = path.items().last().map(|item| item.id);
-        (Candidate { at: path.prefix(), message, generation }, delta)
+        (OfferedTurn { at: path.prefix(), message, generation }, delta)
     }
 
     #[test]

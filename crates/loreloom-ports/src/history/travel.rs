@@ -9,7 +9,7 @@ use loreloom_core::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::fold::{Candidate, Choice};
+use super::fold::{Choice, OfferedTurn};
 
 /// A turn and what it was decided from.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +57,7 @@ async fn state_before(
     let undone = undone_before(&store.writes(tenant, chat).await?, turn);
     let earlier = turns.into_iter().rev().filter(|summary| summary.id < turn);
     for summary in earlier.filter(|summary| !undone.contains(&summary.id)) {
-        let candidate = Candidate {
+        let candidate = OfferedTurn {
             at: summary.at,
             message: messages.get(&summary.at).copied(),
             generation: summary.generation,

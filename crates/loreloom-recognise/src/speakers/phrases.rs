@@ -90,7 +90,8 @@ pub(super) fn named_roles(text: &str) -> NamedRoles {
     found
 }
 
-/// Whether a text speaks to the model: it begins by saying whom to play, or asks for the next reply.
+/// Whether a text speaks to the model: it names the character to play first, or asks for the next
+/// reply.
 pub(super) fn addresses_the_model(text: &str) -> bool {
     let small = text.trim_start().to_ascii_lowercase();
     BEFORE_CHAR.iter().any(|phrase| small.starts_with(phrase))

@@ -20,7 +20,7 @@ use super::{
     problem::Problem,
     tags::{IfMatch, Tagged},
 };
-use crate::{app::App, chat_metadata::ChatMetadata, events::Happened};
+use crate::{app::App, chat_metadata::ChatMetadata, events::ServerEvent};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(rename)).routes(routes!(delete)).routes(routes!(hide))
@@ -71,7 +71,7 @@ async fn say(
     let revision = metadata.write(documents, (tenant, chat), before, app.clock.now()).await?;
     app.sync.take_up().await?;
     if revision != before {
-        let happened = Happened::Chat { chat: chat.to_string(), version: record.version };
+        let happened = ServerEvent::Chat { chat: chat.to_string(), version: record.version };
         app.events.tell(tenant, happened);
     }
     Ok((revision, (revision != before).then(|| undo_of(revision)), record))

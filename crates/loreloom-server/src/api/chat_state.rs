@@ -19,7 +19,7 @@ use super::{
     tags::{IfMatch, Tagged},
     undoing,
 };
-use crate::{app::App, events::Happened, state_edits::StateEdit};
+use crate::{app::App, events::ServerEvent, state_edits::StateEdit};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -190,7 +190,7 @@ async fn wrote<T: for<'a> From<&'a StoryState>>(
 ) -> Result<Tagged<StateWrote<T>>, Problem> {
     let version = caller.chat(app, chat).await?.version;
     if version != before {
-        let happened = Happened::Chat { chat: chat.to_string(), version };
+        let happened = ServerEvent::Chat { chat: chat.to_string(), version };
         app.events.tell(&caller.tenant, happened);
     }
     // Two writes cannot be taken back with one undo.

@@ -13,7 +13,7 @@ use super::{
     paging::{self, Page},
     problem::{Code, Problem},
 };
-use crate::{app::App, events::Happened};
+use crate::{app::App, events::ServerEvent};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -150,7 +150,7 @@ async fn one(
 }
 
 fn tell(app: &App, caller: &Caller, job: u64, state: JobState) {
-    let happened = Happened::Job { job, state: state.as_str().to_owned() };
+    let happened = ServerEvent::Job { job, state: state.as_str().to_owned() };
     app.events.tell(&caller.tenant, happened);
 }
 

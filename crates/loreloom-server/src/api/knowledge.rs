@@ -19,7 +19,7 @@ use super::{
     problem::Problem,
     undoing,
 };
-use crate::{app::App, events::Happened};
+use crate::{app::App, events::ServerEvent};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(note))
@@ -88,6 +88,6 @@ async fn note(
     fields.retain(|_, value| *value != Value::Null);
     let key = RecordKey::new(RecordKind::Insight, id.clone());
     let write = memory.edits.put(&caller.tenant, &owner, key, fields).await?;
-    app.events.tell(&caller.tenant, Happened::Memory { write: write.to_string() });
+    app.events.tell(&caller.tenant, ServerEvent::Memory { write: write.to_string() });
     Ok(Json(KnowledgeWrote { undo: undoing::of_memory(&write), id }))
 }

@@ -26,7 +26,7 @@ use super::{
     tags::IfMatch,
     undoing,
 };
-use crate::{app::App, events::Happened};
+use crate::{app::App, events::ServerEvent};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -128,39 +128,12 @@ async fn recap(
     Ok(Json(RecapView { recap, away_hours }))
 }
 
-/// What can be asked for at once.
-#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = Wanted)]
-enum RequestedWork {
-    /// The story so far.
-    Summary,
-    /// The character's history.
-    Canon,
-    /// The character's standing.
-    Profile,
-    /// What the newest reply contradicts.
-    Check,
-    /// The same, with a note for the next reply.
-    Repair,
-    /// All that is drawn from the newest messages, read before or not.
-    Extract,
-    /// Long-term memories of the newest messages.
-    LongTerm,
-    /// Session memories of the newest messages.
-    Session,
-    /// Threads of the newest messages.
-    Arcs,
-    /// State cards of the newest messages.
-    Ledger,
-}
-
 /// What is wanted now.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct NowBody {
     /// What.
-    what: RequestedWork,
+    what: Demand,
     /// The character's name.
     character: String,
 }
@@ -189,23 +162,11 @@ async fn now(
 ) -> Result<Json<NowView>, Problem> {
     let (memory, chat) = (service(&app)?, ChatId(chat));
     caller.chat(&app, &chat).await?;
-    let demand = match body.what {
-        RequestedWork::Summary => Demand::Summary,
-        RequestedWork::Canon => Demand::Canon,
-        RequestedWork::Profile => Demand::Profile,
-        RequestedWork::Check => Demand::Check,
-        RequestedWork::Repair => Demand::Repair,
-        RequestedWork::Extract => Demand::Extract,
-        RequestedWork::LongTerm => Demand::LongTerm,
-        RequestedWork::Session => Demand::Session,
-        RequestedWork::Arcs => Demand::Arcs,
-        RequestedWork::Ledger => Demand::Ledger,
-    };
     let who = Who::named(&body.character);
     let asked = asked(&app)?;
-    let done = memory.demands.run(&caller.tenant, &chat, &who, demand, asked.backend()).await?;
+    let done = memory.demands.run(&caller.tenant, &chat, &who, body.what, asked.backend()).await?;
     if let Some(write) = &done.write {
-        let happened = Happened::Memory { write: write.to_string() };
+        let happened = ServerEvent::Memory { write: write.to_string() };
         app.events.tell(&caller.tenant, happened);
     }
     let undo = done.write.as_ref().map(undoing::of_memory);

@@ -15,7 +15,7 @@ use super::{
     memory::{items, service},
     problem::{Code, Problem},
 };
-use crate::{app::App, events::Happened};
+use crate::{app::App, events::ServerEvent};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -174,7 +174,7 @@ async fn catch_up(
     let job = service(&app)?.planner.catch_up(&caller.tenant, &chat, &who).await?;
     let no_model = || Problem::new(Code::SwitchedOff, "no model is set that could read a chat");
     let job = job.ok_or_else(no_model)?;
-    let happened = Happened::Job { job: job.0, state: "waiting".to_owned() };
+    let happened = ServerEvent::Job { job: job.0, state: "waiting".to_owned() };
     app.events.tell(&caller.tenant, happened);
     Ok(Json(Queued { job: job.0 }))
 }

@@ -21,7 +21,7 @@ use super::{
     tags::IfMatch,
     undoing,
 };
-use crate::{app::App, events::Happened};
+use crate::{app::App, events::ServerEvent};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -47,7 +47,7 @@ pub(super) fn wrote(
     write: &MemoryWriteId,
     id: Option<String>,
 ) -> Json<MemoryWrote> {
-    let happened = Happened::Memory { write: write.to_string() };
+    let happened = ServerEvent::Memory { write: write.to_string() };
     app.events.tell(&caller.tenant, happened);
     Json(MemoryWrote { undo: undoing::of_memory(write), id })
 }

@@ -37,7 +37,7 @@ use crate::{
     app::App,
     chat_export::{exported_archive, exported_chat},
     chat_import::{ChatCounts, ChatImport, ChatImportError, read_archive},
-    events::Happened,
+    events::ServerEvent,
     turn,
 };
 
@@ -75,7 +75,7 @@ pub(super) async fn wrote(
     let version = body.version();
     let changed = version != before;
     if changed {
-        let happened = Happened::Chat { chat: chat.to_string(), version };
+        let happened = ServerEvent::Chat { chat: chat.to_string(), version };
         app.events.tell(&caller.tenant, happened);
     }
     let undo = changed.then(|| undoing::of_chat(chat, version));
@@ -475,7 +475,7 @@ async fn import(
         (format, counts, chat)
     };
     let Tagged { tag, body } = chats::view(&app, tenant, &chat).await?;
-    let happened = Happened::Chat { chat: chat.to_string(), version: body.version() };
+    let happened = ServerEvent::Chat { chat: chat.to_string(), version: body.version() };
     app.events.tell(tenant, happened);
     let ChatCounts { messages, branches, left_out, effects, variables, .. } = counts;
     let format = format.to_owned();

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     app::App,
     chat_metadata::ChatMetadata,
-    events::Happened,
+    events::ServerEvent,
     keys::Scope,
     play::{ModelChoice, Player, PromptRequest, StoryCast},
     proxy::{self, ProxyRequest},
@@ -134,7 +134,7 @@ async fn keep(app: &App, caller: &Caller, path: &Story) -> Result<(), Problem> {
     app.store.commit_path(&caller.tenant, path, None, app.clock.now()).await?;
     let version = caller.chat(app, path.chat()).await?.version;
     let chat = path.chat().to_string();
-    app.events.tell(&caller.tenant, Happened::Chat { chat, version });
+    app.events.tell(&caller.tenant, ServerEvent::Chat { chat, version });
     Ok(())
 }
 

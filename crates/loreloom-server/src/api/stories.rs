@@ -32,7 +32,7 @@ use crate::{
     cast::{Kept, KeptCharacter, KeptGroup, KeptPersona},
     connection_settings::ConnectionKind,
     connections::Connection,
-    events::Happened,
+    events::ServerEvent,
     play::{KeptStory, ModelChoice, Player, StoryCast},
     proxy, stored_books,
 };
@@ -99,7 +99,7 @@ async fn begin(
         app.store.move_tip(&caller.tenant, &chat, tip, None, now).await?;
     }
     app.sync.take_up().await?;
-    app.events.tell(&caller.tenant, Happened::Chat { chat: chat.to_string(), version: 1 });
+    app.events.tell(&caller.tenant, ServerEvent::Chat { chat: chat.to_string(), version: 1 });
     Ok((StatusCode::CREATED, Json(BegunStory { chat, title })).into_response())
 }
 

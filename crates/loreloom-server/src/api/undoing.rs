@@ -17,7 +17,7 @@ use super::{
     problem::{Code, Problem},
 };
 use crate::{
-    app::App, events::Happened, own_connections::CONNECTIONS, routing::ROUTES,
+    app::App, events::ServerEvent, own_connections::CONNECTIONS, routing::ROUTES,
     scoped_settings::is_chat_settings, vaults::VAULTS,
 };
 
@@ -103,14 +103,14 @@ async fn undo(
         UndoTarget::Chat(chat, write) => {
             let record = app.store.take_back(&caller.tenant, &chat, write, now).await?;
             let version = record.version;
-            let happened = Happened::Chat { chat: chat.to_string(), version };
+            let happened = ServerEvent::Chat { chat: chat.to_string(), version };
             app.events.tell(&caller.tenant, happened);
             of_chat(&chat, version)
         }
         UndoTarget::Memory(write) => {
             let memory = app.memory.as_ref().ok_or_else(no_memory)?;
             let made = memory.edits.undo(&caller.tenant, &write).await?;
-            let happened = Happened::Memory { write: made.to_string() };
+            let happened = ServerEvent::Memory { write: made.to_string() };
             app.events.tell(&caller.tenant, happened);
             of_memory(&made)
         }

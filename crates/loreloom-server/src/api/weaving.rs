@@ -209,7 +209,7 @@ async fn weave(
     let state = state_before(&app, &caller, &path).await?;
     let (live, connections) = (app.settings.now(), app.connections.now());
     let connection = connections.of(body.model.as_deref());
-    let line = app.connections.line(connection, body.model.as_deref());
+    let route = app.connections.route(connection, body.model.as_deref());
     let stated = StoryContext {
         user: body.user.clone(),
         char: body.character.clone(),
@@ -226,8 +226,8 @@ async fn weave(
     let story = Box::new(TurnStory { preview: body.dry_run, card: card_text(&card), ..story });
     let input = TurnInput {
         generation: body.generation,
-        context: body.context.map_or(line.context, Tokens),
-        context_stated: body.context.is_some() || line.context_stated,
+        context: body.context.map_or(route.context, Tokens),
+        context_stated: body.context.is_some() || route.context_stated,
         reply_tokens: Tokens(body.max_tokens.unwrap_or_default()),
         seed: body.seed.unwrap_or(live.defaults.seed),
         user,
@@ -238,13 +238,13 @@ async fn weave(
         ..TurnInput::default()
     };
     let input = story.complete(input, app.clock.now(), None);
-    let turn = decided(&app.turns, story, input, line).await?;
+    let turn = decided(&app.turns, story, input, route).await?;
     let seen = turn.story.path.items().iter().filter(|item| item.message.is_seen());
     let prompt: Vec<PromptMessage> = match &body.prompt {
         Some(prompt) => prompt.iter().map(StoryMessage::prompt).collect(),
         None => seen.map(sent).collect(),
     };
-    let layout = layout_of(&prompt, turn.line.connection.strict_roles);
+    let layout = layout_of(&prompt, turn.route.connection.strict_roles);
     let placed = PlacedTurn::new(turn, &live.weaving.placement, prompt, layout);
     let mut view = WovenView::of(&app, &placed);
     if body.placed || !body.dry_run {
@@ -274,7 +274,7 @@ async fn decided(
     turns: &Turns,
     story: Box<TurnStory>,
     input: Box<TurnInput>,
-    line: ModelRoute,
+    route: ModelRoute,
 ) -> Result<Box<DecidedTurn>, Problem> {
     let (turns, runtime) = (turns.clone(), tokio::runtime::Handle::current());
     let deciding = async move {
@@ -284,8 +284,8 @@ async fn decided(
             story.path.chat().as_str().as_bytes(),
         );
         let deadline = Deadline::new(&turns.settings.now().weaving, chat);
-        let recall = recall::start(&turns, &story, &input, &line);
-        let mut turn = turn::decide(&turns, story, input, line, &deadline).await;
+        let recall = recall::start(&turns, &story, &input, &route);
+        let mut turn = turn::decide(&turns, story, input, route, &deadline).await;
         recall::finish(&turns, recall, &mut turn).await;
         turn
     };
@@ -342,7 +342,7 @@ impl WovenView {
         let (turn, injections) = (&placed.turn, placed.injections());
         let (report, sent) = (&turn.decision.report, placed.assembled());
         let titles = |source: &_| app.lore.source_title(source);
-        let counter = turn.line.counter.as_ref();
+        let counter = turn.route.counter.as_ref();
         let lore = app.lore.current();
         let vault = lore.library().vault();
         let is_note = |id: &_| vault.is_some_and(|vault| vault.find(id).is_some());

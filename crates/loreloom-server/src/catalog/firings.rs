@@ -22,10 +22,10 @@ pub(crate) struct Fires {
 
 /// How often all entries fired.
 #[derive(Default)]
-pub(crate) struct Firings(Mutex<FxHashMap<TenantId, Counted>>);
+pub(crate) struct Firings(Mutex<FxHashMap<TenantId, TenantFirings>>);
 
 #[derive(Default)]
-struct Counted {
+struct TenantFirings {
     /// The last turn of each chat that was counted.
     seen: FxHashMap<ChatId, TurnId>,
     entries: FxHashMap<EntryId, Fires>,
@@ -60,7 +60,7 @@ impl Firings {
     }
 }
 
-impl Counted {
+impl TenantFirings {
     fn add(&mut self, verdicts: &[Verdict]) {
         for verdict in verdicts {
             let (fired, cut) = match verdict.class() {

@@ -28,7 +28,7 @@ pub(crate) struct DecidedTurn {
     /// The budget over everything, in this story.
     pub(crate) budget: Arc<RoomRules>,
     /// The model that it is sent to.
-    pub(crate) line: ModelRoute,
+    pub(crate) route: ModelRoute,
 }
 
 impl DecidedTurn {
@@ -37,13 +37,13 @@ impl DecidedTurn {
         input: TurnInput,
         lore: &Lore,
         path: &Path,
-        line: &ModelRoute,
+        route: &ModelRoute,
     ) -> TurnInput {
         TurnInput {
             attachments: Some(lore.attachments(&input.cast(path.chat()))),
             voices: Voices::of(path),
-            connection: Some(line.connection.name.clone()),
-            model: Some(line.model.clone()).filter(|model| !model.is_empty()),
+            connection: Some(route.connection.name.clone()),
+            model: Some(route.model.clone()).filter(|model| !model.is_empty()),
             ..input
         }
     }
@@ -54,11 +54,11 @@ pub(crate) async fn decide(
     turns: &Turns,
     mut story: Box<TurnStory>,
     mut input: Box<TurnInput>,
-    line: ModelRoute,
+    route: ModelRoute,
     deadline: &Deadline,
 ) -> Box<DecidedTurn> {
     let old = if story.preview { Vec::new() } else { begin(turns, deadline).await };
-    let (lore, counter) = (turns.lore.current(), Arc::clone(&line.counter));
+    let (lore, counter) = (turns.lore.current(), Arc::clone(&route.counter));
     input.suspended_keys = lore.suspended_keys();
     let transcript = lore.transcript(&story.path, story.transcribed.take());
     if lore.has_vectors() {
@@ -81,7 +81,7 @@ pub(crate) async fn decide(
     decision.injections.extend(authors_note);
     let character = input.speaker.as_ref().map(|speaker| speaker.name.as_str());
     let budget = Arc::clone(&turns.settings.for_story(story.path.chat(), character).budget);
-    Box::new(DecidedTurn { story, input, lore, transcript, decision, budget, line })
+    Box::new(DecidedTurn { story, input, lore, transcript, decision, budget, route })
 }
 
 /// Begins a turn. Waiting for notes does not count against its deadline.

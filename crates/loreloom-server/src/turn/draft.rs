@@ -141,14 +141,14 @@ impl PlainTurn {
 pub(super) async fn draft(turns: &Turns, placed: PlacedTurn) -> DraftedTurn {
     let now = turns.clock.now();
     let AppliedTurn { turn, sent, seams, already, moving } = placed.apply();
-    let DecidedTurn { story, input, lore, transcript, decision, line, .. } = *turn;
+    let DecidedTurn { story, input, lore, transcript, decision, route, .. } = *turn;
     let TurnStory { path, state, stated, card, .. } = *story;
     let (who, generation) = (recall::speaker(&input, &card), input.generation);
-    let input = DecidedTurn::stored_input(*input, &lore, &path, &line);
+    let input = DecidedTurn::stored_input(*input, &lore, &path, &route);
     let Decision { injections, mut delta, mut report, .. } = decision;
     let context = stated.after(&state.context);
     delta.context = (context != state.context).then_some(context);
-    report.cache = match measure(turns, path.chat(), &line, &sent, &moving).await {
+    report.cache = match measure(turns, path.chat(), &route, &sent, &moving).await {
         Ok(measured) => measured,
         Err(error) => {
             tracing::warn!(%error, "the use of the prompt cache is not known");

@@ -75,7 +75,7 @@ use crate::{
     figures::Figures,
     lore_service::LoreService,
     notices::Happened,
-    proxy::{ProxyRequest, Unwoven, headers, pass, respond},
+    proxy::{ProxyRequest, Unwoven, pass, respond},
     runtime_settings::RuntimeSettings,
     waiting::{WaitingTurns, WaitingWriter},
 };
@@ -137,8 +137,12 @@ pub(crate) async fn run(turns: &Turns, request: ProxyRequest) -> Response {
     let awaited = turns.memory.as_ref().map(|memory| memory.foreground.begin());
     let chat = QueueKey::of(&turns.tenant, &request.parts.headers, &request.body);
     let deadline = Arc::new(Deadline::new(&turns.settings.now().weaving, chat));
-    let (own, asked, limit) = (turns.clone(), Arc::clone(&request), Arc::clone(&deadline));
-    let prepared = deadline.limit(async move { prepare(&own, &asked, &limit).await }).await;
+    let preparing = {
+        let (turns, request, deadline) =
+            (turns.clone(), Arc::clone(&request), Arc::clone(&deadline));
+        async move { prepare(&turns, &request, &deadline).await }
+    };
+    let prepared = deadline.limit(preparing).await;
     let weaving = began.elapsed();
     let failed = prepared.as_ref().err().map(TurnError::reason);
     turns.figures.metrics.queue_took(deadline.queued());
@@ -151,16 +155,11 @@ pub(crate) async fn run(turns: &Turns, request: ProxyRequest) -> Response {
         Err(error) => return fail_open(turns, request, &error, (weaving, awaited)).await,
     };
 
-    let known = send::response_headers(turns, &prepared);
+    let about_turn = send::headers_about(turns, &prepared);
     let PreparedRequest { body, connection, turn, .. } = prepared;
     let outgoing = Outgoing { body, connection, turn: turn.map(SentTurn::Woven), weaving };
     let mut response = outgoing.answer(turns, request, awaited).await;
-    // A warning of this turn comes after those that were there before.
-    let own = response.headers_mut().remove(headers::WARNING);
-    response.headers_mut().extend(known);
-    if let Some(own) = own.as_ref().and_then(|own| own.to_str().ok()) {
-        headers::warn(response.headers_mut(), own);
-    }
+    send::add_headers(response.headers_mut(), about_turn);
     response
 }
 
@@ -211,24 +210,24 @@ impl Outgoing {
 /// The steps from read to place: a request with its lore.
 async fn prepare(
     turns: &Turns,
-    asked: &ProxyRequest,
+    request: &ProxyRequest,
     deadline: &Deadline,
 ) -> Result<PreparedRequest, TurnError> {
-    let (mut body, line) = read::read(turns, asked)?;
-    if asked.played.is_none() && turns.expected.apply(&mut body, turns.clock.now()) {
-        return Ok(place::without_story(body, &Layout::default(), line, None));
+    let (mut body, route) = read::read(turns, request)?;
+    if request.played.is_none() && turns.expected.apply(&mut body, turns.clock.now()) {
+        return Ok(place::without_story(body, &Layout::default(), route, None));
     }
-    let (layout, story) = match &asked.played {
-        Some(played) => played::known(turns, played, &body, &line).await?,
-        None => recognise::recognise(turns, &body, &line).await?,
+    let (layout, story) = match &request.played {
+        Some(played) => played::story_of(turns, played, &body, &route).await?,
+        None => recognise::recognise(turns, &body, &route).await?,
     };
     let complaint = body.complaint.take();
     let Some((story, input)) = story else {
-        return Ok(place::without_story(body, &layout, line, complaint));
+        return Ok(place::without_story(body, &layout, route, complaint));
     };
-    let recall = recall::start(turns, &story, &input, &line);
+    let recall = recall::start(turns, &story, &input, &route);
     // A selecting model is asked in here (`choose`). Its time does not count.
-    let mut turn = decide::decide(turns, story, input, line, deadline).await;
+    let mut turn = decide::decide(turns, story, input, route, deadline).await;
     recall::finish(turns, recall, &mut turn).await;
     Ok(place::place(turns, body, layout, turn, complaint))
 }

@@ -64,10 +64,10 @@ pub(super) fn place(
     if !placed.cut.is_empty() {
         body.leave_out(&placed.cut);
     }
-    let line = &placed.turn.line;
+    let route = &placed.turn.route;
     let now = || placed.plan.apply(placed.prompt.clone());
-    let marks = breakpoints(line, placement, now, &placed.moving);
-    let (body, connection) = (body.woven(&placed.plan, &marks), Arc::clone(&line.connection));
+    let marks = breakpoints(route, placement, now, &placed.moving);
+    let (body, connection) = (body.woven(&placed.plan, &marks), Arc::clone(&route.connection));
     PreparedRequest { body, connection, turn: Some(Box::new(placed)), complaint }
 }
 
@@ -75,11 +75,11 @@ pub(super) fn place(
 pub(super) fn without_story(
     mut body: RequestBody,
     layout: &Layout,
-    line: ModelRoute,
+    route: ModelRoute,
     complaint: Option<String>,
 ) -> PreparedRequest {
     let plan = layout.plan(&body.take_prompt(), &[]);
-    let (body, connection) = (body.woven(&plan, &[]), line.connection);
+    let (body, connection) = (body.woven(&plan, &[]), route.connection);
     PreparedRequest { body, connection, turn: None, complaint }
 }
 
@@ -162,8 +162,8 @@ pub(super) struct AppliedTurn {
 impl DecidedTurn {
     /// Cleans what memory and the author's note added. The engine has cleaned lore.
     fn clean(&mut self) {
-        let Self { lore, input, line, decision, .. } = self;
-        let (rules, library, counter) = (lore.rules(), lore.library(), line.counter.as_ref());
+        let Self { lore, input, route, decision, .. } = self;
+        let (rules, library, counter) = (lore.rules(), lore.library(), route.counter.as_ref());
         Cleaning { rules, library, input, counter }.clean(decision);
     }
 

@@ -47,12 +47,12 @@ impl PlayedTurn {
     }
 }
 
-/// The turn as the recogniser would find it.
-pub(super) async fn known(
+/// The story and input of a played turn, in the form that a recognised one has.
+pub(super) async fn story_of(
     turns: &Turns,
     played: &PlayedTurn,
     body: &RequestBody,
-    line: &ModelRoute,
+    route: &ModelRoute,
 ) -> Result<(Layout, Option<RecognisedTurn>), StoreError> {
     let earlier = played.path.items().split_last().map_or(&[][..], |(_, earlier)| earlier);
     let earlier = earlier.iter().map(|item| item.message.clone());
@@ -67,8 +67,8 @@ pub(super) async fn known(
     let defaults = &turns.settings.now().defaults;
     let input = TurnInput {
         generation: played.generation,
-        context: body.limits.context.unwrap_or(line.context),
-        context_stated: body.limits.context.is_some() || line.context_stated,
+        context: body.limits.context.unwrap_or(route.context),
+        context_stated: body.limits.context.is_some() || route.context_stated,
         reply_tokens: body.limits.reply,
         seed: defaults.seed,
         user: played.user.clone(),

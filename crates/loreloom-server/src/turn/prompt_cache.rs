@@ -53,16 +53,16 @@ impl SentLog {
 
 /// Where the breakpoints of a prompt should be, for a provider that needs them.
 pub(super) fn breakpoints(
-    line: &ModelRoute,
+    route: &ModelRoute,
     placement: &LorePlacement,
     now: impl FnOnce() -> Assembled,
     moving: &[Provenance],
 ) -> Vec<CacheMark> {
-    let provider = match (&line.connection.cache, placement) {
+    let provider = match (&route.connection.cache, placement) {
         (Some(provider), LorePlacement::Stable(_)) if provider.breakpoints > 0 => *provider,
         _ => return Vec::new(),
     };
-    let mut memo = TokenMemo::new(line.counter.as_ref());
+    let mut memo = TokenMemo::new(route.counter.as_ref());
     cache_placement::measure(&provider, None, &now(), &|one| moving.contains(one), &mut memo).marks
 }
 
@@ -71,21 +71,21 @@ pub(super) fn breakpoints(
 pub(super) async fn measure(
     turns: &Turns,
     chat: &ChatId,
-    line: &ModelRoute,
+    route: &ModelRoute,
     now: &Assembled,
     moving: &[Provenance],
 ) -> Result<Option<CacheUse>, StoreError> {
-    let Some(provider) = line.connection.cache else { return Ok(None) };
+    let Some(provider) = route.connection.cache else { return Ok(None) };
     let before = match turns.sent_log.take(chat) {
         Some(sent) => Some(sent),
         None => last_sent(turns, chat).await?,
     };
-    let mut memo = TokenMemo::new(line.counter.as_ref());
+    let mut memo = TokenMemo::new(route.counter.as_ref());
     let moves = |one: &Provenance| moving.contains(one);
     let measured = cache_placement::measure(&provider, before.as_ref(), now, &moves, &mut memo);
     let marks = measured.marks.clone();
     turns.sent_log.put(chat, cache_placement::Sent { prompt: now.messages.clone(), marks });
-    let prices = line.connection.prices.as_ref();
+    let prices = route.connection.prices.as_ref();
     let price = prices.map(|prices| prices.of_bill(&measured.bill, &provider));
     Ok(Some(CacheUse { provider: provider.name.to_owned(), measured, price }))
 }

@@ -107,7 +107,7 @@ impl TurnQueue {
             own.push_back(sender);
             receiver
         };
-        let _counted = Counted::new(&self.0.length);
+        let _counted = WaitingCount::new(&self.0.length);
         match tokio::time::timeout(longest, coming).await {
             Ok(Ok(slot)) => Ok(slot),
             Ok(Err(_)) | Err(_) => Err(QueuedTooLong),
@@ -158,16 +158,16 @@ impl Drop for QueueSlot {
 }
 
 /// Counts a request while it waits, however the wait ends.
-struct Counted<'a>(&'a AtomicUsize);
+struct WaitingCount<'a>(&'a AtomicUsize);
 
-impl<'a> Counted<'a> {
+impl<'a> WaitingCount<'a> {
     fn new(length: &'a AtomicUsize) -> Self {
         length.fetch_add(1, Ordering::Relaxed);
         Self(length)
     }
 }
 
-impl Drop for Counted<'_> {
+impl Drop for WaitingCount<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -16,6 +16,6 @@ pub(super) fn read(
     let mut body = RequestBody::read(request.path(), headers, &request.body)?;
     echoed_markers::mark(turns, &mut body.request);
     let model = body.model.as_deref();
-    let line = turns.connections.line(&request.connection(model), model);
-    Ok((body, line))
+    let route = turns.connections.route(&request.connection(model), model);
+    Ok((body, route))
 }

@@ -79,7 +79,7 @@ pub(crate) fn start(
     turns: &Turns,
     story: &TurnStory,
     input: &TurnInput,
-    line: &ModelRoute,
+    route: &ModelRoute,
 ) -> Recall {
     let Some(memory) = turns.memory.clone().filter(|_| !input.dry_run) else { return Recall::Off };
     let character = input.speaker.as_ref().map(|speaker| speaker.name.as_str());
@@ -91,7 +91,7 @@ pub(crate) fn start(
         speaker: speaker(input, &story.card),
         group: group(&story.path),
         seen_from: story.seen_from,
-        counter: Arc::clone(&line.counter),
+        counter: Arc::clone(&route.counter),
         settings: Arc::clone(&settings.memory),
         // A turn without vectors is better than one without memory.
         embed_within: turns.settings.now().weaving.deadline / 4,
@@ -127,7 +127,7 @@ pub(crate) async fn finish(turns: &Turns, recall: Recall, turn: &mut DecidedTurn
                 tracing::warn!(%reason, "passages are found by their words alone");
             }
             let lore = turn.decision.injections.iter().map(|one| one.text.as_str());
-            found.without_lore(lore, turn.line.counter.as_ref());
+            found.without_lore(lore, turn.route.counter.as_ref());
             let seen_from = turn.story.seen_from;
             if let Some(sent_from) = found.sent_from {
                 let items = turn.story.path.items();

@@ -25,10 +25,10 @@ pub(super) type RecognisedTurn = (Box<TurnStory>, Box<TurnInput>);
 pub(super) async fn recognise(
     turns: &Turns,
     body: &RequestBody,
-    line: &ModelRoute,
+    route: &ModelRoute,
 ) -> Result<(Layout, Option<RecognisedTurn>), StoreError> {
     let (mut found, mut ticket) = turns.see(&body.request).await?;
-    let layout = found.layout(&body.request, line.connection.strict_roles);
+    let layout = found.layout(&body.request, route.connection.strict_roles);
     let layout = Layout { fixed: body.fixed(), ..layout };
     let Some(chat) = found.chat.take() else { return Ok((layout, None)) };
     let messages = std::mem::take(&mut found.path);
@@ -51,8 +51,8 @@ pub(super) async fn recognise(
     let defaults = &settings.defaults;
     let input = TurnInput {
         generation: found.generation,
-        context: body.limits.context.unwrap_or(line.context),
-        context_stated: body.limits.context.is_some() || line.context_stated,
+        context: body.limits.context.unwrap_or(route.context),
+        context_stated: body.limits.context.is_some() || route.context_stated,
         reply_tokens: body.limits.reply,
         seed: defaults.seed,
         user: found.speakers.user.clone().unwrap_or_else(|| defaults.user.clone()),

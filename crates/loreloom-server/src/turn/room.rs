@@ -6,7 +6,7 @@ use loreloom_core::{
     place::{Injection, Provenance},
     prompt::PromptMessage,
     report::RoomUse,
-    room::{Cut, MakeRoom, Window, can_give_way, give_way, lore_tokens, tokens_in},
+    room::{ContextWindow, Cut, MakeRoom, can_give_way, give_way, lore_tokens, tokens_in},
     tokens::{ByteEstimate, Measure, TokenCounter as _},
     units::Tokens,
 };
@@ -21,11 +21,11 @@ pub(super) fn placed(
     prompt: Vec<PromptMessage>,
     layout: Layout,
 ) -> PlacedTurn {
-    let window = Window::of(&turn.input);
+    let window = ContextWindow::of(&turn.input);
     if let Some(total) = turn.budget.total(window.context) {
         turn.give_way_to(total);
     }
-    let counter = turn.line.counter.clone();
+    let counter = turn.route.counter.clone();
     let (added, texts) = added(&turn, placement);
     let fits = || window.surely_fits((&prompt, &layout), added, texts, counter.as_ref());
     let covered = Cut::covered(turn.story.covered, (&prompt, &layout), counter.as_ref());
@@ -54,14 +54,14 @@ fn added(turn: &DecidedTurn, placement: &LorePlacement) -> (Tokens, usize) {
         LorePlacement::FrontEnd => false,
     });
     let texts: Vec<&Injection> = decided.chain(lingering).collect();
-    let around = turn.line.counter.count(&turn.lore.rules().wi_format);
+    let around = turn.route.counter.count(&turn.lore.rules().wi_format);
     let frames = around.saturating_add(around);
     (texts.iter().map(|one| one.tokens).sum::<Tokens>().saturating_add(frames), texts.len())
 }
 
 /// A prompt that is made shorter until it fits.
 struct Shortening<'turn> {
-    window: Window,
+    window: ContextWindow,
     placement: &'turn LorePlacement,
     /// What memory covers.
     covered: Cut,
@@ -84,7 +84,7 @@ impl Shortening<'_> {
     fn placed(self, mut turn: Box<DecidedTurn>) -> PlacedTurn {
         let first = Shortened { cut: self.covered.clone(), ..Shortened::default() };
         let (decided, mut step) = (turn.decision.clone(), first);
-        let counter = turn.line.counter.clone();
+        let counter = turn.route.counter.clone();
         loop {
             if let Some(limit) = step.limit {
                 turn.give_way_to(limit);
@@ -113,7 +113,7 @@ impl Shortening<'_> {
         if turn.budget.make_room == MakeRoom::History {
             let freed = step.cut.freed().saturating_add(over);
             let prompt = (&*self.prompt, &self.layout);
-            let cut = Cut::for_room(freed, prompt, &self.window, turn.line.counter.as_ref());
+            let cut = Cut::for_room(freed, prompt, &self.window, turn.route.counter.as_ref());
             if cut != step.cut {
                 return Some(Shortened { cut, ..step.clone() });
             }
@@ -147,7 +147,7 @@ impl PlacedTurn {
 
     /// Writes the room of the turn into its report, if something gave way or the prompt is too
     /// long, and into its input what a replay needs.
-    fn note_room(&mut self, window: &Window, prompt: Tokens, over: Option<Tokens>) {
+    fn note_room(&mut self, window: &ContextWindow, prompt: Tokens, over: Option<Tokens>) {
         let left_out = self.cut.left_out();
         let decision = &mut self.turn.decision;
         let given_up = decision.report.room.take().unwrap_or_default().given_up;

@@ -60,7 +60,7 @@ fn urgent_warnings(report: &Report) -> Vec<String> {
 }
 
 /// What the front end learns about its request.
-pub(super) fn response_headers(turns: &Turns, prepared: &PreparedRequest) -> HeaderMap {
+pub(super) fn headers_about(turns: &Turns, prepared: &PreparedRequest) -> HeaderMap {
     let mut found = HeaderMap::new();
     if let Some(warning) = turns.waiting.warning(&turns.tenant) {
         headers::warn(&mut found, &warning);
@@ -86,4 +86,14 @@ pub(super) fn response_headers(turns: &Turns, prepared: &PreparedRequest) -> Hea
         headers::warn(&mut found, complaint);
     }
     found
+}
+
+/// Adds what is known about a turn to the headers of its response. The response's own warning
+/// comes last.
+pub(super) fn add_headers(response: &mut HeaderMap, about_turn: HeaderMap) {
+    let own = response.remove(headers::WARNING);
+    response.extend(about_turn);
+    if let Some(own) = own.as_ref().and_then(|own| own.to_str().ok()) {
+        headers::warn(response, own);
+    }
 }

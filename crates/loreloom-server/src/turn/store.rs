@@ -312,7 +312,7 @@ async fn commit_draft(
 
 fn chat_changed(turns: &Turns, chat: &ChatId, version: u64) {
     turns.recogniser.wrote(chat, version);
-    turns.announcements.tell(events::Happened::Chat { chat: chat.to_string(), version });
+    turns.announcements.tell(events::ServerEvent::Chat { chat: chat.to_string(), version });
 }
 
 /// Writes a turn, and its reply if there is one.

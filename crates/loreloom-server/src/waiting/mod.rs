@@ -241,7 +241,7 @@ impl WaitingTurns {
         }
         if let Some(warning) = free.and_then(|free| self.0.space.measured(free)) {
             tracing::warn!("{warning}");
-            announcements.tell(events::Happened::Warning { reason: warning });
+            announcements.tell(events::ServerEvent::Warning { reason: warning });
         }
     }
 
@@ -340,7 +340,7 @@ fn read(records: &[Vec<u8>]) -> VecDeque<Entry> {
 fn announce(announcements: &Announcements, turn: &WaitingTurn, written: turn::WrittenTurn) {
     let chat = turn.chat().clone();
     if let Some(write) = written.write {
-        announcements.tell(events::Happened::Chat { chat: chat.to_string(), version: write.0 });
+        announcements.tell(events::ServerEvent::Chat { chat: chat.to_string(), version: write.0 });
     }
     announcements.notice(Happened::TurnStored { chat: chat.clone(), turn: written.turn });
     if !turn.replies.is_empty() {

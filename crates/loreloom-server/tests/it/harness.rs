@@ -35,7 +35,7 @@ use loreloom_server::{
     LoreService, Notices, Prices, ServerLimits, WaitingTurns, Weaving, serve,
 };
 use loreloom_settings::{Settings, StartSettings};
-use loreloom_store::InMemoryStore;
+use loreloom_store::SqliteStore;
 use loreloom_testkit::model_server::ModelServer;
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -71,7 +71,7 @@ impl Clock for Ticking {
 
 pub(crate) struct Loreloom {
     pub(crate) address: SocketAddr,
-    pub(crate) store: Arc<InMemoryStore>,
+    pub(crate) store: Arc<SqliteStore>,
     pub(crate) app: App,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct Setup {
     pub(crate) rules: Rules,
     pub(crate) counter: Arc<dyn TokenCounter>,
     pub(crate) weaving: Weaving,
-    pub(crate) store: Arc<InMemoryStore>,
+    pub(crate) store: Arc<SqliteStore>,
     pub(crate) memory: bool,
     /// Where requests go, instead of to the one model.
     pub(crate) connections: Option<Connections>,
@@ -113,7 +113,7 @@ impl Default for Setup {
             counter: Arc::new(ByteEstimate),
             // Tests run on busy machines: only one of them is about time.
             weaving: Weaving { deadline: Duration::from_mins(1), ..Weaving::default() },
-            store: Arc::default(),
+            store: empty_store(),
             memory: false,
             connections: None,
             prices: None,
@@ -305,9 +305,14 @@ fn book() -> Book {
     book
 }
 
+/// A new store.
+pub(crate) fn empty_store() -> Arc<SqliteStore> {
+    Arc::new(SqliteStore::in_memory().unwrap())
+}
+
 /// Memory, with a model of that ability or none.
 fn remembering(
-    store: &Arc<InMemoryStore>,
+    store: &Arc<SqliteStore>,
     options: Options,
     profile: Option<ModelProfile>,
 ) -> Arc<MemoryServices> {

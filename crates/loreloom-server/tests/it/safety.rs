@@ -12,7 +12,7 @@ use loreloom_ports::{Change, DocumentStore as _};
 use loreloom_server::{
     Access, Happened, KeyCabinet, KeyDraft, Maker, Origins, Scope, ServerLimits, StoredBooks,
 };
-use loreloom_store::InMemoryStore;
+use loreloom_store::SqliteStore;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 use tokio::{
@@ -20,11 +20,11 @@ use tokio::{
     net::{TcpSocket, TcpStream},
 };
 
-use crate::harness::{Loreloom, Setup};
+use crate::harness::{Loreloom, Setup, empty_store};
 
 const CHAT: &str = "/v1/chat/completions";
 
-async fn key(store: &InMemoryStore, tenant: &str, scopes: &[Scope]) -> String {
+async fn key(store: &SqliteStore, tenant: &str, scopes: &[Scope]) -> String {
     let mut random = [0; 32];
     random[0] = u8::try_from(KeyCabinet { documents: store }.list().await.unwrap().len()).unwrap();
     let cabinet = KeyCabinet { documents: store };
@@ -53,7 +53,7 @@ async fn send(
     request.send().await.unwrap()
 }
 
-fn locked(store: &Arc<InMemoryStore>) -> Setup {
+fn locked(store: &Arc<SqliteStore>) -> Setup {
     let access = Access { require_key: true, ..Access::default() };
     Setup { access, store: Arc::clone(store), ..Setup::default() }
 }
@@ -61,7 +61,7 @@ fn locked(store: &Arc<InMemoryStore>) -> Setup {
 #[tokio::test]
 async fn where_a_key_is_needed_nothing_is_told_without_one_and_each_key_has_its_scope() {
     let model = ModelServer::start(Script::new()).unwrap();
-    let store = Arc::new(InMemoryStore::default());
+    let store = empty_store();
     let proxy = key(&store, "local", &[Scope::Proxy]).await;
     let reader = key(&store, "local", &[Scope::Read]).await;
     let loreloom = Loreloom::start(&model, locked(&store)).await;
@@ -115,7 +115,7 @@ async fn where_a_key_is_needed_nothing_is_told_without_one_and_each_key_has_its_
 #[tokio::test]
 async fn only_an_administrators_key_changes_settings_and_tries_connections() {
     let model = ModelServer::start(Script::new()).unwrap();
-    let store = Arc::new(InMemoryStore::default());
+    let store = empty_store();
     let writer = key(&store, "local", &[Scope::Read, Scope::Write, Scope::Proxy]).await;
     let admin = key(&store, "local", &[Scope::Read, Scope::Write, Scope::Admin]).await;
     let loreloom = Loreloom::start(&model, locked(&store)).await;
@@ -158,7 +158,7 @@ async fn only_an_administrators_key_changes_settings_and_tries_connections() {
 #[tokio::test]
 async fn our_keys_never_reach_the_model_and_the_models_keys_do() {
     let model = ModelServer::start(Script::new()).unwrap();
-    let store = Arc::new(InMemoryStore::default());
+    let store = empty_store();
     let ours = key(&store, "local", &[Scope::Proxy]).await;
     for require_key in [true, false] {
         let access = Access { require_key, ..Access::default() };
@@ -189,7 +189,7 @@ async fn our_keys_never_reach_the_model_and_the_models_keys_do() {
 #[tokio::test]
 async fn a_revoked_key_is_refused_by_a_running_server() {
     let model = ModelServer::start(Script::new()).unwrap();
-    let store = Arc::new(InMemoryStore::default());
+    let store = empty_store();
     let ours = key(&store, "local", &[Scope::Proxy]).await;
     let loreloom = Loreloom::start(&model, locked(&store)).await;
     loreloom.app.open().await.unwrap();
@@ -208,7 +208,7 @@ async fn a_revoked_key_is_refused_by_a_running_server() {
 }
 
 /// A book of one tenant.
-async fn put_book(store: &InMemoryStore, tenant: &str, text: &str) {
+async fn put_book(store: &SqliteStore, tenant: &str, text: &str) {
     let mut book = Book::new("own", "Own");
     let mut entry = Entry::new("own/0");
     entry.activation.keys = vec![Key::parse("gate")];
@@ -223,7 +223,7 @@ async fn put_book(store: &InMemoryStore, tenant: &str, text: &str) {
 #[tokio::test]
 async fn tenants_share_neither_books_nor_stories_nor_turns_nor_notices() {
     let model = ModelServer::start(Script::new()).unwrap();
-    let store = Arc::new(InMemoryStore::default());
+    let store = empty_store();
     let all = [Scope::Read, Scope::Proxy];
     let (ann, bob) = (key(&store, "ann", &all).await, key(&store, "bob", &all).await);
     put_book(&store, "ann", "Ann's gate is open.").await;
@@ -336,7 +336,10 @@ async fn a_call_of_the_api_whose_body_never_comes_is_not_called_too_large() {
         );
         let answer = answered(&loreloom, head.as_bytes(), "\"code\":").await;
         assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
-        assert!(answer.contains("\"detail\":\"nothing of the body came for 200ms\""), "{answer}");
+        assert!(
+            answer.contains("\"detail\":\"no part of the body arrived for 200ms\""),
+            "{answer}"
+        );
     }
 }
 

@@ -25,9 +25,9 @@ pub struct ModelNotebookSection {
     pub place: NotebookSeat,
     /// The tag between which the model writes notes.
     pub tag: String,
-    /// What the model is told about its notebook.
+    /// The instruction to the model about its notebook.
     pub instruction: String,
-    /// What a model that reads replies is told.
+    /// The instruction to a model that reads replies.
     pub extraction: String,
     /// The longest answer of that model, in tokens.
     pub answer_tokens: u32,

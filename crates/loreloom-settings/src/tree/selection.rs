@@ -88,7 +88,7 @@ pub struct SelectorSection {
     pub breaker_seconds: u64,
     /// The largest share of notes that a first choice by topic may leave out.
     pub narrow: Option<f64>,
-    /// What it is told about its work; empty for our own words.
+    /// The instruction to it; empty for our own.
     pub system: String,
 }
 

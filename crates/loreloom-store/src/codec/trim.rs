@@ -5,7 +5,6 @@
 //! gives them back, except for what the front end itself sent.
 
 use loreloom_core::assemble::Seams;
-use loreloom_ports::TurnRecord;
 
 use super::{TurnBody, pack::pack, report_from, text_list::TextPiece};
 
@@ -13,19 +12,6 @@ use super::{TurnBody, pack::pack, report_from, text_list::TextPiece};
 pub(crate) struct TrimmedColumns {
     pub(crate) body: Vec<u8>,
     pub(crate) report: Vec<u8>,
-}
-
-/// Trims a turn.
-pub(crate) fn record(turn: &mut TurnRecord) {
-    turn.prompt.clear();
-    turn.injections.clear();
-    turn.report.verdicts.clear();
-    turn.report.spans.clear();
-    turn.report.warnings.clear();
-    if let Some(input) = &mut turn.input {
-        // Seams are places in the prompt.
-        input.seams = Seams::default();
-    }
 }
 
 /// Trims a stored turn.

@@ -13,7 +13,7 @@ use crate::{
         report_from,
     },
     errors::Decoded,
-    fold::Candidate,
+    fold::OfferedTurn,
 };
 
 /// All turns of a chat, for [`summary`].
@@ -125,7 +125,7 @@ impl TurnRow {
 pub(crate) fn offer(choice: &mut ChosenDeltas, row: &impl StoredRow) -> Decoded<WriteId> {
     // A chat without turns has one row without a turn.
     if let Some(at) = row.optional_digest(0)? {
-        let turn = Candidate {
+        let turn = OfferedTurn {
             at: PrefixHash(at),
             message: row.optional_digest(1)?.map(MessageId),
             generation: generation_from(row.number(2)?)?,

@@ -7,7 +7,7 @@ use loreloom_testkit::store_suite::{Opener, machine};
 use proptest::{collection::vec, prelude::ProptestConfig, proptest};
 use tokio::runtime::Builder;
 
-use crate::openers::{memory, sqlite_file};
+use crate::openers::sqlite_file;
 
 /// Stories of one run share a server, so each has a tenant of its own.
 fn tenant() -> TenantId {
@@ -21,9 +21,8 @@ proptest! {
     #[test]
     fn stores_agree_with_the_model_on_any_story(actions in vec(machine::any_action(), 1..30)) {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let memory = memory().unwrap().unwrap();
         let sqlite = sqlite_file().unwrap().unwrap();
-        let openers: [&dyn Opener; 2] = [&memory, &sqlite];
+        let openers: [&dyn Opener; 1] = [&sqlite];
         runtime.block_on(machine::run(&openers, tenant(), &actions)).unwrap();
     }
 }

@@ -19,7 +19,7 @@ use loreloom_testkit::store_suite::{
 use proptest::{collection::vec, prelude::ProptestConfig, proptest};
 use tokio::runtime::Builder;
 
-use crate::openers::{memory, sqlite_memory};
+use crate::openers::sqlite_memory;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
@@ -27,8 +27,7 @@ proptest! {
     #[test]
     fn every_turn_of_any_story_is_decided_again_alike(actions in vec(machine::any_action(), 1..25)) {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let (memory, sqlite) = (memory().unwrap().unwrap(), sqlite_memory().unwrap().unwrap());
-        runtime.block_on(engine_story::run(&memory, TenantId::local(), &actions)).unwrap();
+        let sqlite = sqlite_memory().unwrap().unwrap();
         runtime.block_on(engine_story::run(&sqlite, TenantId::local(), &actions)).unwrap();
     }
 }
@@ -70,7 +69,7 @@ async fn sticky(story: &EngineStory, messages: &[Message]) -> Result<Vec<String>
 
 #[tokio::test]
 async fn an_edit_of_one_message_of_500_removes_only_what_was_born_in_it() {
-    let opener = memory().unwrap().unwrap();
+    let opener = sqlite_memory().unwrap().unwrap();
     let book = lasting(&[2, 4, 250, 498]);
     let mut story = EngineStory::new(&opener, TenantId::local(), book).await.unwrap();
     let messages = write_messages(&mut story, 500).await.unwrap();
@@ -116,7 +115,7 @@ async fn what_happens_on_another_branch_changes_nothing_here() {
 
 #[tokio::test]
 async fn a_stored_story_and_its_replay_agree() {
-    let opener = memory().unwrap().unwrap();
+    let opener = sqlite_memory().unwrap().unwrap();
     let mut story =
         EngineStory::new(&opener, TenantId::local(), engine_story::book()).await.unwrap();
     let rules = Profile::Loreloom.rules();

@@ -13,13 +13,6 @@ mod size;
 mod sqlite;
 mod upkeep;
 
-mod memory {
-    use crate::openers::memory;
-
-    loreloom_testkit::store_suite!(memory());
-    loreloom_testkit::memory_suite!(memory());
-}
-
 mod sqlite_file {
     use crate::openers::sqlite_file;
 

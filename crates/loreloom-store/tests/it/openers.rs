@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use loreloom_ports::{Store, StoreError};
-use loreloom_store::{InMemoryStore, SqliteStore};
+use loreloom_store::SqliteStore;
 use loreloom_testkit::{
     memory_suite::{Keeper, KeeperOpener},
     store_suite::{Failure, Opener},
@@ -46,11 +46,6 @@ impl KeeperOpener for SqliteFile {
     async fn keeper(&self) -> Result<Arc<dyn Keeper>, StoreError> {
         Ok(Arc::new(SqliteStore::open(self.0.path().join("stories.sqlite"))?))
     }
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "all openers are tested alike")]
-pub(crate) fn memory() -> Opened<Shared<InMemoryStore>> {
-    Ok(Some(Shared(InMemoryStore::default())))
 }
 
 pub(crate) fn sqlite_memory() -> Opened<Shared<SqliteStore>> {

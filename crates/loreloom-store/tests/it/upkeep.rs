@@ -11,7 +11,7 @@ use loreloom_core::{
 };
 use loreloom_ports::history::archive::{self, Archive};
 use loreloom_ports::{StoreError, StoryStore};
-use loreloom_store::{InMemoryStore, SqliteStore, doctor};
+use loreloom_store::{SqliteStore, doctor};
 use loreloom_testkit::store_suite::{
     Failure,
     fixture::{self, dialogue, then},
@@ -75,7 +75,7 @@ async fn an_archive_moves_a_chat_to_another_store_whole() {
     let json = serde_json::to_string(&archived).unwrap();
     assert!(json.starts_with(r#"{"format":"loreloom-chat","version":1,"chat":{"id":"harbour""#));
     let read: Archive = serde_json::from_str(&json).unwrap();
-    let memory = InMemoryStore::default();
+    let memory = SqliteStore::in_memory().unwrap();
     let record = archive::import(&memory, &tenant(), &read).await.unwrap();
     assert_eq!((record.tip, record.updated), (path.items()[4].prefix, Timestamp(77)));
     let mut again = archive::export(&memory, &tenant(), &chat).await.unwrap();
@@ -98,7 +98,7 @@ fn forge_a_reply(archive: &mut Archive) {
 
 #[tokio::test]
 async fn an_archive_that_contradicts_itself_is_refused_and_nothing_stored() {
-    let memory = InMemoryStore::default();
+    let memory = SqliteStore::in_memory().unwrap();
     let chat = ChatId::from("harbour");
     write_story(&memory, &chat).await.unwrap();
     let good = archive::export(&memory, &tenant(), &chat).await.unwrap();
@@ -121,7 +121,7 @@ async fn an_archive_that_contradicts_itself_is_refused_and_nothing_stored() {
         ("no such reply", change(|archive| archive.turns[0].reply = Some(PrefixHash::default()))),
     ];
     for (what, archive) in wrong {
-        let empty = InMemoryStore::default();
+        let empty = SqliteStore::in_memory().unwrap();
         let result = archive::import(&empty, &tenant(), &archive).await;
         assert!(result.is_err(), "{what}");
         assert_eq!(empty.chats(&tenant()).await.unwrap(), [], "{what}");
@@ -178,7 +178,7 @@ async fn the_doctor_finds_nothing_wrong_with_a_healthy_story() {
     assert_eq!(doctor::examine(&sqlite, &tenant()).await.unwrap(), []);
     sqlite.vacuum().await.unwrap();
     assert_eq!(sqlite.examine().await.unwrap(), []);
-    let memory = InMemoryStore::default();
+    let memory = SqliteStore::in_memory().unwrap();
     write_story(&memory, &"harbour".into()).await.unwrap();
     assert_eq!(doctor::examine(&memory, &tenant()).await.unwrap(), []);
 }

@@ -13,8 +13,8 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_ports::{
-    Claiming, Job, JobAccount, JobBody, JobId, JobState, MemoryError, MemoryLog, NewJob, Outcome,
-    Write,
+    Claiming, Job, JobAccount, JobBody, JobId, JobOutcome, JobState, MemoryError, MemoryLog,
+    NewJob, Write,
 };
 
 use super::{
@@ -54,7 +54,7 @@ impl Queue {
         Ok(self.claim(&looking(worker, now)).await?.map(|job| job.id))
     }
 
-    async fn ends(&self, job: JobId, worker: &str, outcome: Outcome) -> Result<(), MemoryError> {
+    async fn ends(&self, job: JobId, worker: &str, outcome: JobOutcome) -> Result<(), MemoryError> {
         self.store.step(&self.tenant, &step(job, worker, outcome)).await
     }
 
@@ -73,7 +73,7 @@ pub async fn a_lane_runs_one_job_at_a_time(opener: &dyn KeeperOpener) -> Checked
     assert_eq!(queue.claimed("w", 10).await?, Some(first));
     assert_eq!(queue.claimed("v", 10).await?, Some(other));
     assert_eq!(queue.claimed("v", 10).await?, None);
-    queue.ends(first, "w", Outcome::Done).await?;
+    queue.ends(first, "w", JobOutcome::Done).await?;
     assert_eq!(queue.claimed("v", 11).await?, Some(second));
     assert_eq!(queue.claimed("v", 11).await?, None);
     let open = queue.store.jobs(&queue.tenant, Some(&ChatId::from("one")), false).await?;
@@ -105,7 +105,7 @@ pub async fn a_connection_is_not_asked_more_than_it_can_take(opener: &dyn Keeper
     assert_eq!(queue.claimed("w", 10).await?, Some(first));
     assert_eq!(queue.claimed("v", 10).await?, Some(hosted));
     assert_eq!(queue.claimed("v", 10).await?, None);
-    queue.ends(first, "w", Outcome::Failed { error: "no".into() }).await?;
+    queue.ends(first, "w", JobOutcome::Failed { error: "no".into() }).await?;
     assert_eq!(queue.claimed("v", 10).await?, Some(second));
     assert_eq!(queue.claimed("v", 10).await?, None);
     Ok(())
@@ -123,10 +123,10 @@ pub async fn a_silent_workers_job_is_taken_over_and_it_can_write_no_more(
     let taken = queue.claim(&looking("quick", 151)).await?.ok_or("a job")?;
     assert_eq!((taken.id, taken.attempts, taken.worker.as_deref()), (id, 2, Some("quick")));
     assert!(!queue.store.still_at(&queue.tenant, id, "slow", Timestamp(999)).await?);
-    let lost = queue.ends(id, "slow", Outcome::Done).await;
+    let lost = queue.ends(id, "slow", JobOutcome::Done).await;
     assert!(matches!(lost, Err(MemoryError::JobLost { .. })));
     let late = Write {
-        job: Some(step(id, "slow", Outcome::Done)),
+        job: Some(step(id, "slow", JobOutcome::Done)),
         ..write("late", vec![of(character("Mara"), None, vec![noted("a", "x", &[])])])
     };
     let lost = MemoryLog::write(&*queue.store, &queue.tenant, &late).await;
@@ -160,7 +160,7 @@ pub async fn a_job_that_is_tried_again_keeps_its_answers(opener: &dyn KeeperOpen
     let id = queue.add(job("one", "local", 0)).await?;
     queue.claimed("w", 10).await?;
     let body = JobBody { answers: Some("{\"ö\u{0}\":1}".into()), done: 2, ..JobBody::default() };
-    let further = Outcome::Further(JobBody { done: 1, ..body.clone() });
+    let further = JobOutcome::Further(JobBody { done: 1, ..body.clone() });
     queue.ends(id, "w", further).await?;
     let job = queue.state(id).await?.ok_or("a job")?;
     assert_eq!(
@@ -168,7 +168,7 @@ pub async fn a_job_that_is_tried_again_keeps_its_answers(opener: &dyn KeeperOpen
         (JobState::Running, 1, Some("w"))
     );
     let again =
-        Outcome::Again { body: body.clone(), due: Timestamp(60), error: "timed out".into() };
+        JobOutcome::Again { body: body.clone(), due: Timestamp(60), error: "timed out".into() };
     queue.ends(id, "w", again).await?;
     assert_eq!(queue.claimed("w", 59).await?, None);
     let job = queue.claim(&looking("v", 60)).await?.ok_or("a job")?;
@@ -179,8 +179,8 @@ pub async fn a_job_that_is_tried_again_keeps_its_answers(opener: &dyn KeeperOpen
 /// What a job asked and was answered stays with it when it is over.
 pub async fn a_job_that_is_over_tells_what_it_asked(opener: &dyn KeeperOpener) -> Checked {
     let queue = Queue::open(opener).await?;
-    let failed = || Outcome::Failed { error: "no".to_owned() };
-    for (name, outcome) in [("one", Outcome::Done), ("two", failed())] {
+    let failed = || JobOutcome::Failed { error: "no".to_owned() };
+    for (name, outcome) in [("one", JobOutcome::Done), ("two", failed())] {
         let id = queue.add(job(name, "local", 0)).await?;
         queue.claimed("w", 10).await?;
         let before = queue.state(id).await?.ok_or("a job")?.body;
@@ -201,7 +201,7 @@ pub async fn a_write_and_its_job_move_together(opener: &dyn KeeperOpener) -> Che
     let id = queue.add(job("one", "local", 0)).await?;
     queue.claimed("w", 10).await?;
     let given = |name: &str, seen| Write {
-        job: Some(step(id, "w", Outcome::Done)),
+        job: Some(step(id, "w", JobOutcome::Done)),
         ..write(name, vec![of(character("Mara"), seen, vec![noted("a", "x", &[])])])
     };
     let refused = MemoryLog::write(&*queue.store, &queue.tenant, &given("w1", Some(4))).await;
@@ -268,7 +268,7 @@ async fn work(queue: &Queue, worker: &str, seen: &Mutex<Seen>, all: usize) -> Ch
             seen.local -= is_local;
             seen.done.push(job.id);
         }
-        queue.ends(job.id, worker, Outcome::Done).await?;
+        queue.ends(job.id, worker, JobOutcome::Done).await?;
     }
     Ok(())
 }
@@ -279,7 +279,7 @@ pub async fn old_jobs_that_are_over_are_forgotten(opener: &dyn KeeperOpener) -> 
     let done = queue.add(job("one", "hosted", 0)).await?;
     let waiting = queue.add(job("two", "hosted", -1)).await?;
     assert_eq!(queue.claimed("w", 10).await?, Some(done));
-    queue.ends(done, "w", Outcome::Done).await?;
+    queue.ends(done, "w", JobOutcome::Done).await?;
     let over = queue.state(done).await?.ok_or("a job")?.updated;
     queue.store.prune(over).await?;
     assert!(queue.state(done).await?.is_some(), "not before that time");

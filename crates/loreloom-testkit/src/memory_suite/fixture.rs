@@ -7,7 +7,8 @@ use loreloom_core::{
     units::Timestamp,
 };
 use loreloom_ports::{
-    Author, Claiming, JobBody, JobId, JobKind, JobStep, NewJob, Outcome, Owner, OwnerEvents, Write,
+    Author, Claiming, JobBody, JobId, JobKind, JobOutcome, JobStep, NewJob, Owner, OwnerEvents,
+    Write,
 };
 use loreloom_ports::{MemoryChange, MemoryEventKind, MemoryWriteId, NewMemoryEvent};
 use loreloom_ports::{RecordKey, RecordKind};
@@ -81,6 +82,6 @@ pub fn looking(worker: &str, now: i64) -> Claiming {
 }
 
 /// A worker's word about a job.
-pub fn step(job: JobId, worker: &str, outcome: Outcome) -> JobStep {
+pub fn step(job: JobId, worker: &str, outcome: JobOutcome) -> JobStep {
     JobStep { job, worker: worker.to_owned(), now: Timestamp(50), outcome, left: None }
 }

@@ -21,7 +21,7 @@ use loreloom_memory::{
     },
     text::QuarterEstimate,
 };
-use loreloom_ports::{ChatModel, ChatReply, ChatRequest, Clock, ModelError, Outcome};
+use loreloom_ports::{ChatModel, ChatReply, ChatRequest, Clock, JobOutcome, ModelError};
 use tokio::sync::watch;
 
 use super::{Keeper, fixture};
@@ -174,7 +174,7 @@ impl MemoryHarness {
     }
 
     /// Runs all jobs that are due. Returns their outcomes.
-    pub async fn run_all(&self) -> Result<Vec<Option<Outcome>>, Failure> {
+    pub async fn run_all(&self) -> Result<Vec<Option<JobOutcome>>, Failure> {
         let mut outcomes = Vec::new();
         while let Some(ran) = self.run_one().await? {
             outcomes.push(ran.outcome);

@@ -19,7 +19,7 @@ use loreloom_memory::{
     text::QuarterEstimate,
 };
 use loreloom_ports::{Clock, Owner};
-use loreloom_store::InMemoryStore;
+use loreloom_store::SqliteStore;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -218,7 +218,7 @@ fn containers(plan: &Plan, secret: &[&str; 5], receipts: [MessageId; 2]) -> (Val
 
 /// What Loreloom adds to the prompt of a speaker.
 async fn added(plan: &Plan, secret: &[&str; 5], speaker: &str) -> Result<Vec<String>, Failure> {
-    let store = Arc::new(InMemoryStore::default());
+    let store = Arc::new(SqliteStore::in_memory()?);
     let ports = Ports {
         story: store.clone(),
         log: store.clone(),

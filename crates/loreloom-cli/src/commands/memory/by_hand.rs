@@ -239,7 +239,7 @@ impl Restore {
     }
 }
 
-/// Make something never have been so, on every path. Its old passages are not recalled either.
+/// Declare that something was never so, on any path. Its old passages are not recalled either.
 #[derive(Debug, Args)]
 pub(super) struct Retcon {
     /// Its id, or the beginning of it
@@ -301,7 +301,7 @@ impl Reveal {
     }
 }
 
-/// Put one memory in the place of several, which are kept.
+/// Replace several memories with one. They are kept.
 #[derive(Debug, Args)]
 pub(super) struct Merge {
     /// Their ids
@@ -329,7 +329,7 @@ impl Merge {
     }
 }
 
-/// Take a write back, or take an undo back.
+/// Undo a write, or undo an undo.
 #[derive(Debug, Args)]
 pub(super) struct Undo {
     /// The write's name

@@ -26,7 +26,7 @@ use crate::{
     store::StoreArguments,
 };
 
-/// Look at what is remembered, and change it.
+/// Show and change what is remembered.
 ///
 /// Every change is a write with a name; `loreloom memory undo NAME` takes it back.
 #[derive(Debug, Args)]
@@ -70,13 +70,13 @@ enum MemoryCommand {
     Retire(by_hand::Retire),
     /// Use a retired or held memory again
     Restore(by_hand::Restore),
-    /// Make something never have been so
+    /// Declare that something was never so
     Retcon(by_hand::Retcon),
     /// Let a character learn a secret
     Reveal(by_hand::Reveal),
-    /// Put one memory in the place of several
+    /// Replace several memories with one
     Merge(by_hand::Merge),
-    /// Take a write back, or take an undo back
+    /// Undo a write, or undo an undo
     Undo(by_hand::Undo),
     /// Forget what a chat remembers, what a character does, or both
     Forget(by_hand::Forget),
@@ -86,15 +86,15 @@ enum MemoryCommand {
     Import(exchange::Import),
     /// Find passages of a chat and memories by meaning
     Search(reading::Search),
-    /// Tell what is remembered of a person, place or thing, oldest first
+    /// Show what is remembered about a person, place or thing, oldest first
     Timeline(timeline::Timeline),
-    /// Tell what happened before, for somebody who was away
+    /// Summarise what happened before, for somebody who was away
     Recap(reading::Recap),
-    /// Read a chat that is there already, and remember
+    /// Read an existing chat and remember it
     CatchUp(reading::CatchUp),
-    /// Try something out from which nothing is remembered
+    /// Try something without remembering it
     Scratch(sessions::Scratch),
-    /// Ask at once for a summary, canon, a profile or a check
+    /// Ask now for a summary, canon, a profile or a check
     Now(sessions::Now),
 }
 

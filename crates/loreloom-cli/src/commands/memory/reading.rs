@@ -10,7 +10,7 @@ use loreloom_memory::{
     cycle::Backend,
     service::{FoundMemory, Options, SearchQuery, Who},
 };
-use loreloom_ports::Outcome;
+use loreloom_ports::JobOutcome;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -95,7 +95,7 @@ impl Search {
     }
 }
 
-/// Tell what happened before, for somebody who was away. Asks a model.
+/// Summarise what happened before, for somebody who was away. Asks a model.
 #[derive(Debug, Args)]
 pub(super) struct Recap {
     /// The chat
@@ -139,7 +139,7 @@ impl Recap {
     }
 }
 
-/// Read a chat that is there already, piece by piece, and remember. It can be stopped and
+/// Read an existing chat piece by piece and remember it. It can be stopped and
 /// goes on where it was.
 #[derive(Debug, Args)]
 pub(super) struct CatchUp {
@@ -179,7 +179,7 @@ impl CatchUp {
                 continue;
             }
             match ran.outcome {
-                Some(Outcome::Done) => return Ok(writeln!(out, "job {job} is done")?),
+                Some(JobOutcome::Done) => return Ok(writeln!(out, "job {job} is done")?),
                 Some(outcome) => {
                     anyhow::bail!("job {job}: {}", outcome.error().unwrap_or("it did not end"))
                 }

@@ -27,7 +27,7 @@ enum Step {
     Show,
 }
 
-/// Try something out: a session from which nothing is remembered, unless it is kept.
+/// Try something: a session from which nothing is remembered, unless it is kept.
 #[derive(Debug, Args)]
 pub(super) struct Scratch {
     /// What to do

@@ -10,7 +10,7 @@ use loreloom_memory::service::Who;
 use super::MemoryContext;
 use crate::{dates, stored::excerpt};
 
-/// Tell what is remembered of a person, place or thing, oldest first.
+/// Show what is remembered about a person, place or thing, oldest first.
 #[derive(Debug, Args)]
 pub(super) struct Timeline {
     /// Its name, or another name it goes by

@@ -7,7 +7,7 @@ use super::{
     decorators::InjectTarget,
     pass::{CardScan, PoolScan},
     terms::Terms,
-    window::Window,
+    window::CardWindow,
 };
 use crate::{
     book::{DepthFrom, Position},
@@ -43,7 +43,7 @@ pub(crate) fn contribute(
         taken.add_injections(&lore.injections);
     }
     for pool in &input.active.cards().pools {
-        let window = &Window::new(input.turn.transcript, pool.furthest(text));
+        let window = &CardWindow::new(input.turn.transcript, pool.furthest(text));
         let rules = &pool.dialect.card_rules(&input.rules.cards);
         let mut scan = CardScan::new(*input, PoolScan { pool, rules, window }, timing, instruments);
         scan.find();

@@ -9,7 +9,7 @@ use super::{
     compile::{CopyOf, Furthest},
     compose::CardPiece,
     rules::{CardRules, Feed, RecursionScope},
-    window::Window,
+    window::CardWindow,
 };
 use crate::{
     book::{Force, MatchOnce},
@@ -35,7 +35,7 @@ pub(crate) fn judge_untouched(
     instruments: &mut Instruments<'_>,
 ) -> Vec<Stop> {
     let everything = Furthest { messages: MOST_MESSAGES, characters: 0 };
-    let window = &Window::new(input.turn.transcript, everything);
+    let window = &CardWindow::new(input.turn.transcript, everything);
     let mut stops = vec![Stop::NoKeyFound; entries.len()];
     for pool in &input.active.cards().pools {
         let rules = &pool.dialect.card_rules(&input.rules.cards);
@@ -56,7 +56,7 @@ pub(crate) fn judge_untouched(
 pub(super) struct PoolScan<'a> {
     pub(super) pool: &'a CardPool,
     pub(super) rules: &'a CardRules,
-    pub(super) window: &'a Window,
+    pub(super) window: &'a CardWindow,
 }
 
 /// The state of a scan.
@@ -64,7 +64,7 @@ pub(super) struct CardScan<'a> {
     pub(super) scanner: Scanner<'a>,
     pub(super) pool: &'a CardPool,
     pub(super) rules: &'a CardRules,
-    pub(super) window: &'a Window,
+    pub(super) window: &'a CardWindow,
     pub(super) active: Vec<CardPiece>,
     is_active: FxHashSet<EntryIx>,
     /// The active ones that are copies of others.

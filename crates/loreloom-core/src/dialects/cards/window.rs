@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The newest messages of a chat as card books scan them.
-pub(super) struct Window {
+pub(super) struct CardWindow {
     pub(super) transcript: Transcript,
     sources: Vec<WindowMessage>,
 }
@@ -25,7 +25,7 @@ struct WindowMessage {
     cuts: Cuts,
 }
 
-impl Window {
+impl CardWindow {
     /// The newest messages of user and model.
     pub(super) fn new(chat: &Transcript, furthest: Furthest) -> Self {
         let depth = furthest.messages.min(MOST_MESSAGES) as usize;

@@ -7,7 +7,7 @@ use loreloom_core::{
     ids::MessageId,
     units::{Timestamp, Tokens},
 };
-use loreloom_ports::{JobBody, MemoryError, Outcome};
+use loreloom_ports::{JobBody, JobOutcome, MemoryError};
 
 use super::{
     characters::JobCharacters,
@@ -31,12 +31,12 @@ impl JobPasses {
         let (job, heard) = (claimed.job, claimed.heard);
         let Some((chat, items)) = self.views.current_path(&job.tenant, &job.chat).await? else {
             let reason = "the chat is gone".to_owned();
-            return Ok(PassResult::Unstored(Outcome::Cancelled { reason }));
+            return Ok(PassResult::Unstored(JobOutcome::Cancelled { reason }));
         };
         let mut cast = JobCharacters::load(&self.views, job, &items).await?;
         let start = cast.chat.last_extract_cutoff.unwrap_or(0).min(items.len());
         let pieces = catch_up_chunks(&items[start..], Tokens(job.body.context), &QuarterEstimate);
-        let Some(first) = pieces.first() else { return Ok(PassResult::Unstored(Outcome::Done)) };
+        let Some(first) = pieces.first() else { return Ok(PassResult::Unstored(JobOutcome::Done)) };
         let window = start + first.start..start + first.end;
         let read = &items[..window.end];
         let anchor: Option<MessageId> = read.last().map(|item| item.id);
@@ -57,7 +57,7 @@ impl JobPasses {
             let error = error.to_string();
             let due = Timestamp(self.clock.now().0 + 5_000 * i64::from(job.tries().max(1)));
             let body = body_again(job, cause);
-            return Ok(PassResult::Unstored(Outcome::Again { body, due, error }));
+            return Ok(PassResult::Unstored(JobOutcome::Again { body, due, error }));
         }
         let owners = self.finish(job, read, anchor, &mut cast, &before).await?;
         heard.keeps(&owners, !report.failed.is_empty());
@@ -67,9 +67,9 @@ impl JobPasses {
         let room = MOST_UNREAD.saturating_sub(body.unread.len());
         body.unread.extend(report.unread().take(room));
         let outcome = match () {
-            () if !is_last => Outcome::Further(body),
-            () if body.unread.is_empty() => Outcome::Done,
-            () => Outcome::Failed { error: body.unread.join("\n") },
+            () if !is_last => JobOutcome::Further(body),
+            () if body.unread.is_empty() => JobOutcome::Done,
+            () => JobOutcome::Failed { error: body.unread.join("\n") },
         };
         let story = JobStory { version: chat.version, items: Vec::new(), anchor };
         self.commit(claimed, story, owners, outcome).await

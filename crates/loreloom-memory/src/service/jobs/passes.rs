@@ -8,8 +8,8 @@ use loreloom_core::{
     units::{Timestamp, Tokens},
 };
 use loreloom_ports::{
-    Author, Clock, Embedder, Job, JobBody, JobKind, JobStep, MemoryError, MemoryLog, MemoryWriteId,
-    ModelError, Outcome, OwnerEvents, SeenStory, StoryStore, Write,
+    Author, Clock, Embedder, Job, JobBody, JobKind, JobOutcome, JobStep, MemoryError, MemoryLog,
+    MemoryWriteId, ModelError, OwnerEvents, SeenStory, StoryStore, Write,
 };
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -64,16 +64,16 @@ pub(super) struct JobStory {
 /// The result of a job.
 pub(super) enum PassResult {
     /// The outcome is not stored yet.
-    Unstored(Outcome),
+    Unstored(JobOutcome),
     /// The outcome was stored together with the write.
-    Stored(Outcome),
+    Stored(JobOutcome),
 }
 
 impl PassResult {
     /// The story no longer has the messages that a job read.
     fn left_behind() -> Self {
         let reason = "the story left the messages it read".to_owned();
-        Self::Unstored(Outcome::Cancelled { reason })
+        Self::Unstored(JobOutcome::Cancelled { reason })
     }
 }
 
@@ -215,16 +215,16 @@ impl JobPasses {
     }
 
     /// Whether the job must be tried again because its model failed.
-    fn again(&self, job: &Job, passed: &PassOutput) -> Option<Outcome> {
+    fn again(&self, job: &Job, passed: &PassOutput) -> Option<JobOutcome> {
         let (failure, cause) = passed.report.unanswered()?;
         let error = failure.to_string();
         if is_last_try(job, cause) {
             // A part of the work is worth storing; none at all is a failure.
             let did_something = passed.owners.iter().any(|given| !given.events.is_empty());
-            return (!did_something).then_some(Outcome::Failed { error });
+            return (!did_something).then_some(JobOutcome::Failed { error });
         }
         let answers = serde_json::to_string(&passed.saved).ok();
-        Some(Outcome::Again {
+        Some(JobOutcome::Again {
             body: JobBody { answers, ..body_again(job, cause) },
             due: self.later(job.tries(), cause),
             error,
@@ -257,7 +257,7 @@ impl JobPasses {
         claimed: ClaimedJob<'_>,
         story: JobStory,
         mut owners: Vec<OwnerEvents>,
-        outcome: Outcome,
+        outcome: JobOutcome,
     ) -> Result<PassResult, MemoryError> {
         owners.retain(|given| !given.events.is_empty());
         if owners.is_empty() {
@@ -297,7 +297,7 @@ impl JobPasses {
             }
         }
         let error = "others wrote at the same time".to_owned();
-        Ok(PassResult::Unstored(Outcome::Again { body: job.body.clone(), due: now, error }))
+        Ok(PassResult::Unstored(JobOutcome::Again { body: job.body.clone(), due: now, error }))
     }
 
     /// The version of the job's chat, if it still has all these messages.
@@ -349,7 +349,7 @@ fn hold_ungrounded(
 }
 
 /// What a worker reports of its job.
-pub(super) fn step(claimed: ClaimedJob<'_>, now: Timestamp, outcome: Outcome) -> JobStep {
+pub(super) fn step(claimed: ClaimedJob<'_>, now: Timestamp, outcome: JobOutcome) -> JobStep {
     let (job, worker) = (claimed.job, claimed.worker.to_owned());
     let step = JobStep { job: job.id, worker, now, outcome, left: None };
     step.accounted(claimed.heard.account(), &job.body)

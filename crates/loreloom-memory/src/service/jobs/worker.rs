@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use loreloom_core::units::Timestamp;
-use loreloom_ports::{Claiming, Clock, Job, JobId, JobQueue, MemoryError, Outcome};
+use loreloom_ports::{Claiming, Clock, Job, JobId, JobOutcome, JobQueue, MemoryError};
 use tokio::sync::{Notify, watch};
 
 use super::{
@@ -36,7 +36,7 @@ pub struct JobRun {
     /// The job.
     pub job: JobId,
     /// How it goes on; `None` if another worker took it over.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<JobOutcome>,
 }
 
 /// What a worker waits for.
@@ -111,7 +111,7 @@ impl JobWorker {
                 Some(PassResult::Unstored(outcome)) => self.store(claimed, outcome).await?,
                 None => None,
             };
-            let Some(Outcome::Further(body)) = outcome else {
+            let Some(JobOutcome::Further(body)) = outcome else {
                 return Ok(Some(JobRun { job: job.id, outcome }));
             };
             job.body = body;
@@ -122,8 +122,8 @@ impl JobWorker {
     async fn store(
         &self,
         claimed: ClaimedJob<'_>,
-        outcome: Outcome,
-    ) -> Result<Option<Outcome>, MemoryError> {
+        outcome: JobOutcome,
+    ) -> Result<Option<JobOutcome>, MemoryError> {
         let step = step(claimed, self.clock.now(), outcome);
         match self.jobs.step(&claimed.job.tenant, &step).await {
             Ok(()) => Ok(Some(step.outcome)),
@@ -159,7 +159,7 @@ impl JobWorker {
                 () = stopped(stop) => {
                     let error = "the worker stopped".to_owned();
                     let due = self.clock.now();
-                    let outcome = Outcome::Again { body: job.body.clone(), due, error };
+                    let outcome = JobOutcome::Again { body: job.body.clone(), due, error };
                     return Ok(Some(PassResult::Unstored(outcome)));
                 }
             }
@@ -167,13 +167,13 @@ impl JobWorker {
     }
 
     /// Tries again after a failure of the store, as after one of the model.
-    fn failed(&self, job: &Job, error: &MemoryError) -> Outcome {
+    fn failed(&self, job: &Job, error: &MemoryError) -> JobOutcome {
         let error = error.to_string();
         if job.tries() >= ATTEMPTS {
-            return Outcome::Failed { error };
+            return JobOutcome::Failed { error };
         }
         let due = Timestamp(self.clock.now().0 + 5_000 * i64::from(job.tries().max(1)));
-        Outcome::Again { body: job.body.clone(), due, error }
+        JobOutcome::Again { body: job.body.clone(), due, error }
     }
 
     /// Runs jobs until it is stopped, always with the current model. `place` numbers the

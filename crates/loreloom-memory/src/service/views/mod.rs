@@ -42,7 +42,7 @@ pub struct Who {
 }
 
 impl Who {
-    /// A character of whom only the name is known.
+    /// A character of which only the name is known.
     pub fn named(name: &str) -> Self {
         Self { id: name.to_owned(), name: name.to_owned(), ..Self::default() }
     }

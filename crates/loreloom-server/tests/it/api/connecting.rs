@@ -16,12 +16,12 @@ use loreloom_llm::{
 };
 use loreloom_ports::DocumentStore as _;
 use loreloom_server::{ConnectionReach, Connections, KeyCabinet, KeyDraft, Opening, Scope};
-use loreloom_store::InMemoryStore;
+use loreloom_store::SqliteStore;
 use loreloom_testkit::model_server::{ModelServer, Reply, Script};
 use serde_json::{Value, json};
 
 use super::{Answer, Api, CHAT, Setup};
-use crate::harness::connection;
+use crate::harness::{connection, empty_store};
 
 /// Opens connections as the host does, but for keys: `LORELOOM_LOST` is not there.
 fn opening() -> Opening {
@@ -82,11 +82,11 @@ async fn given_up(request: reqwest::RequestBuilder, hangs: mpsc::Receiver<()>) {
 }
 
 /// A server with the connection `home` in its configuration, to which requests go.
-async fn server(home: &ModelServer, store: Arc<InMemoryStore>) -> Api {
+async fn server(home: &ModelServer, store: Arc<SqliteStore>) -> Api {
     server_opening(home, store, opening()).await
 }
 
-async fn server_opening(home: &ModelServer, store: Arc<InMemoryStore>, opening: Opening) -> Api {
+async fn server_opening(home: &ModelServer, store: Arc<SqliteStore>, opening: Opening) -> Api {
     let address = Address::parse(&format!("{}/v1", home.base_url())).unwrap();
     let upstream = Arc::new(HttpUpstream::new(address, None).unwrap());
     let home = connection("home", upstream, Arc::new(ByteEstimate));
@@ -119,7 +119,7 @@ impl Api {
     }
 }
 
-async fn key(store: &InMemoryStore, tenant: &str) -> String {
+async fn key(store: &SqliteStore, tenant: &str) -> String {
     let cabinet = KeyCabinet { documents: store };
     let mut random = [0; 32];
     random[0] = u8::try_from(cabinet.list().await.unwrap().len()).unwrap();
@@ -135,7 +135,7 @@ fn names(list: &Value) -> Vec<(&str, &str)> {
 #[tokio::test]
 async fn a_connection_serves_once_it_is_set_up_and_a_route_sends_models_there() {
     let (home, own) = (model("home"), model("own"));
-    let api = server(&home, Arc::default()).await;
+    let api = server(&home, empty_store()).await;
     assert_eq!(api.says("gpt-1").await, (200, "home".to_owned()));
     let made = api.call("PUT", "/connections/mine", at(&own)).await;
     assert_eq!(made.status, 201, "{}", made.text);
@@ -173,7 +173,7 @@ async fn a_connection_serves_once_it_is_set_up_and_a_route_sends_models_there() 
 #[tokio::test]
 async fn a_connection_in_use_stays_and_one_of_the_configuration_too() {
     let (home, own) = (model("home"), model("own"));
-    let api = server(&home, Arc::default()).await;
+    let api = server(&home, empty_store()).await;
     api.call("PUT", "/connections/mine", at(&own)).await.good();
     let routing = json!({
         "routes": [{"models": "gpt-*", "connection": "mine"}],
@@ -211,7 +211,7 @@ async fn a_connection_in_use_stays_and_one_of_the_configuration_too() {
 #[tokio::test]
 async fn what_cannot_be_set_up_changes_nothing() {
     let (home, own) = (model("home"), model("own"));
-    let api = server(&home, Arc::default()).await;
+    let api = server(&home, empty_store()).await;
     for (name, body, detail) in [
         ("mine", json!({}), "`url` must be set for the kind `openai`"),
         ("mine", json!({"url": "ftp://h"}), "`url`: must be an `http` or `https` URL with a host"),
@@ -253,7 +253,7 @@ async fn what_cannot_be_set_up_changes_nothing() {
 #[tokio::test]
 async fn a_key_reaches_only_what_everybody_can_and_names_only_variables_meant_for_it() {
     let (home, own) = (model("home"), model("own"));
-    let api = server(&home, Arc::default()).await;
+    let api = server(&home, empty_store()).await;
     let ours = key(&api.loreloom.store, "local").await;
     api.loreloom.app.refresh_keys().await.unwrap();
     let put = |body: Value| api.with_key_put(&ours, body);
@@ -301,7 +301,7 @@ impl Api {
 #[tokio::test]
 async fn what_may_be_a_key_is_neither_repeated_nor_stored() {
     let home = model("home");
-    let api = server(&home, Arc::default()).await;
+    let api = server(&home, empty_store()).await;
     for body in [
         json!({"url": "http://h/v1", "key": "sk-canary"}),
         json!({"url": "http://h/v1", "key": "env:sk-canary"}),
@@ -327,7 +327,7 @@ async fn what_may_be_a_key_is_neither_repeated_nor_stored() {
 #[tokio::test]
 async fn connections_are_the_tenants_own_and_for_administrators() {
     let (home, own) = (model("home"), model("own"));
-    let api = server(&home, Arc::default()).await;
+    let api = server(&home, empty_store()).await;
     let store = Arc::clone(&api.loreloom.store);
     let ann = key(&store, "ann").await;
     let reader = KeyCabinet { documents: store.as_ref() }
@@ -368,7 +368,7 @@ async fn connections_are_the_tenants_own_and_for_administrators() {
 #[tokio::test]
 async fn one_that_cannot_be_opened_any_more_says_so_and_its_requests_go_nowhere_else() {
     let (home, own) = (model("home"), model("own"));
-    let api = server(&home, Arc::default()).await;
+    let api = server(&home, empty_store()).await;
     let mut settings = at(&own);
     settings["key"] = json!("env:LORELOOM_LOST");
     let change = loreloom_ports::Change {
@@ -392,7 +392,7 @@ async fn one_that_cannot_be_opened_any_more_says_so_and_its_requests_go_nowhere_
 #[tokio::test]
 async fn one_that_cannot_be_read_stops_nobody_and_is_replaced() {
     let (home, own) = (model("home"), model("own"));
-    let api = server(&home, Arc::default()).await;
+    let api = server(&home, empty_store()).await;
     let change = loreloom_ports::Change {
         key: "connection/later".to_owned(),
         value: Some(json!({"settings": {"kind": "telepathy"}, "reach": "anywhere"})),
@@ -412,7 +412,7 @@ async fn one_that_cannot_be_read_stops_nobody_and_is_replaced() {
 #[tokio::test]
 async fn routes_that_cannot_be_read_stop_nobody_and_are_replaced() {
     let (home, own) = (model("home"), model("own"));
-    let api = server(&home, Arc::default()).await;
+    let api = server(&home, empty_store()).await;
     api.call("PUT", "/connections/mine", at(&own)).await.good();
     let change = loreloom_ports::Change {
         key: "routes".to_owned(),
@@ -436,7 +436,7 @@ async fn routes_that_cannot_be_read_stop_nobody_and_are_replaced() {
 #[tokio::test]
 async fn a_request_that_runs_keeps_its_connection() {
     let (home, own) = (model("home"), model("own"));
-    let api = server(&home, Arc::default()).await;
+    let api = server(&home, empty_store()).await;
     let slow = Reply::chunks(["be", "fore"]).after(Duration::from_millis(300));
     let slow = ModelServer::start(Script::new().on(CHAT, slow)).unwrap();
     api.call("PUT", "/connections/mine", at(&slow)).await.good();
@@ -458,7 +458,7 @@ async fn a_change_whose_caller_has_gone_serves_all_the_same() {
     let (home, own) = (model("home"), model("own"));
     // Settings are tried first, then taken up.
     let Hanging { opening, hangs, release, .. } = hanging(2);
-    let api = server_opening(&home, Arc::default(), opening).await;
+    let api = server_opening(&home, empty_store(), opening).await;
     api.loreloom.app.open().await.unwrap();
     given_up(api.request("PUT", "/connections/mine").json(&at(&own)), hangs).await;
     let mut said = api.says("mine/m").await;
@@ -477,7 +477,7 @@ async fn a_change_whose_caller_has_gone_serves_all_the_same() {
 async fn a_named_call_whose_caller_has_gone_is_carried_out_once_and_its_answer_kept() {
     let (home, own) = (model("home"), model("own"));
     let Hanging { opening, times, hangs, release } = hanging(1);
-    let api = server_opening(&home, Arc::default(), opening).await;
+    let api = server_opening(&home, empty_store(), opening).await;
     let call = || {
         let body = json!({"settings": at(&own)});
         api.request("POST", "/connections/test").header("idempotency-key", "k").json(&body)

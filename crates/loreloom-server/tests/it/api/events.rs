@@ -3,11 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use loreloom_core::units::Timestamp;
-use loreloom_store::InMemoryStore;
 use serde_json::{Value, json};
 
 use super::{Api, Setup};
-use crate::harness::Still;
+use crate::harness::{Still, empty_store};
 
 /// Reads events until one fits.
 async fn until(response: &mut reqwest::Response, fits: impl Fn(&Value) -> bool) -> Vec<Value> {
@@ -66,7 +65,7 @@ async fn events_name_what_changed_and_can_be_resumed() {
 
 #[tokio::test]
 async fn a_watcher_from_before_a_restart_hears_of_a_gap_however_much_has_happened_since() {
-    let store = Arc::new(InMemoryStore::default());
+    let store = empty_store();
     let started = async |now| {
         let clock = Arc::new(Still(Timestamp(now)));
         let setup = Setup { store: Arc::clone(&store), clock, ..Setup::default() };

@@ -1,15 +1,14 @@
 //! Keys that are made and revoked through the API.
 
-use std::sync::Arc;
-
 use loreloom_core::units::Timestamp;
 use loreloom_server::{Access, KeyCabinet, KeyDraft, Scope};
-use loreloom_store::InMemoryStore;
+use loreloom_store::SqliteStore;
 use serde_json::{Value, json};
 
 use super::{Answer, Api, Setup};
+use crate::harness::empty_store;
 
-async fn add(store: &InMemoryStore, number: u8, tenant: &str, scopes: &[Scope]) -> String {
+async fn add(store: &SqliteStore, number: u8, tenant: &str, scopes: &[Scope]) -> String {
     let cabinet = KeyCabinet { documents: store };
     let draft = KeyDraft::new(tenant, scopes.iter().copied());
     cabinet.add(draft, [number; 32], Timestamp(1)).await.unwrap().0
@@ -57,7 +56,7 @@ async fn a_key_is_told_once_and_a_revoked_one_lets_nobody_in() {
 
 #[tokio::test]
 async fn settings_of_the_whole_server_are_not_for_other_tenants() {
-    let store = Arc::new(InMemoryStore::default());
+    let store = empty_store();
     let ann = add(&store, 1, "ann", &[Scope::Read, Scope::Write, Scope::Admin]).await;
     let api = Api::with(Setup { store, ..Setup::default() }).await;
     for name in ["limits.entries", "connection.retries", "server.limits.body_mb"] {
@@ -72,7 +71,7 @@ async fn settings_of_the_whole_server_are_not_for_other_tenants() {
 #[tokio::test]
 async fn nobody_gives_away_what_they_do_not_have() {
     use Scope::{Admin, Proxy, Read, Write};
-    let store = Arc::new(InMemoryStore::default());
+    let store = empty_store();
     let ann = add(&store, 1, "ann", &[Read, Write, Admin]).await;
     let bob = add(&store, 2, "bob", &[Read, Write, Proxy]).await;
     let api = Api::with(Setup { store, ..Setup::default() }).await;
@@ -108,7 +107,7 @@ async fn nobody_gives_away_what_they_do_not_have() {
 #[tokio::test]
 async fn who_repeats_anothers_call_does_not_get_its_answer() {
     use Scope::{Admin, Read, Write};
-    let store = Arc::new(InMemoryStore::default());
+    let store = empty_store();
     let admin = add(&store, 1, "local", &[Read, Write, Admin]).await;
     let writer = add(&store, 2, "local", &[Read, Write]).await;
     let api = Api::with(Setup { store, ..Setup::default() }).await;
@@ -125,7 +124,7 @@ async fn who_repeats_anothers_call_does_not_get_its_answer() {
 #[tokio::test]
 async fn the_last_administrators_key_stays_where_a_key_is_needed() {
     use Scope::{Admin, Read, Write};
-    let store = Arc::new(InMemoryStore::default());
+    let store = empty_store();
     let first = add(&store, 1, "local", &[Read, Write, Admin]).await;
     // It could make no other.
     add(&store, 2, "local", &[Read, Admin]).await;
@@ -151,7 +150,7 @@ async fn the_last_administrators_key_stays_where_a_key_is_needed() {
 #[tokio::test]
 async fn who_may_change_a_story_may_change_its_settings_and_not_the_servers() {
     use Scope::{Admin, Read, Write};
-    let store = Arc::new(InMemoryStore::default());
+    let store = empty_store();
     let own = add(&store, 1, "local", &[Read, Write]).await;
     let admin = add(&store, 2, "local", &[Read, Write, Admin]).await;
     let api = Api::with(Setup { store, ..Setup::default() }).await;

@@ -1,17 +1,15 @@
 //! A front end that lends its model to memory.
 
-use std::sync::Arc;
-
 use loreloom_core::units::Timestamp;
 use loreloom_server::{KeyCabinet, KeyDraft, Scope};
-use loreloom_store::InMemoryStore;
 use serde_json::json;
 
 use super::{Api, Setup};
+use crate::harness::empty_store;
 
 #[tokio::test]
 async fn only_the_servers_own_tenant_lends_a_model() {
-    let store = Arc::new(InMemoryStore::default());
+    let store = empty_store();
     let cabinet = KeyCabinet { documents: store.as_ref() };
     let mut keys = Vec::new();
     for (number, tenant) in [(1, "local"), (2, "ann")] {

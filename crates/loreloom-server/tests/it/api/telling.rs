@@ -99,7 +99,7 @@ async fn a_chat_goes_out_and_in() {
         api.request("POST", &format!("/chats/import?id={id}")).body(body)
     };
     let there = api.send(send(&api, "x", archive.to_string())).await.refused(409);
-    assert_eq!(there.1, "chat `inn` is there already");
+    assert_eq!(there.1, "chat `inn` exists already");
     let other = Api::start().await;
     let taken = other.send(send(&other, "x", archive.to_string())).await;
     assert_eq!(taken.status, 201);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use loreloom_core::ids::{ChatId, TenantId};
 use loreloom_memory::service::Who;
 use loreloom_ports::Owner;
-use loreloom_store::{InMemoryStore, SqliteStore};
+use loreloom_store::SqliteStore;
 use loreloom_testkit::memory_suite::harness::{MemoryHarness, story};
 use serde_json::json;
 
@@ -18,8 +18,11 @@ async fn an_archive_reads_back_into_another_store_and_only_once() {
     harness.play(&path, "Mara").await.unwrap();
     let archive = harness.service.exchange.export(&harness.tenant).await.unwrap();
     let text = serde_json::to_string(&archive).unwrap();
-    let other =
-        MemoryHarness::with(Arc::new(InMemoryStore::default()), TenantId("other".into()), 1);
+    let other = MemoryHarness::with(
+        Arc::new(SqliteStore::in_memory().unwrap()),
+        TenantId("other".into()),
+        1,
+    );
     other.commit(&path).await.unwrap();
     let read = || serde_json::from_str(&text).unwrap();
     assert_eq!(
