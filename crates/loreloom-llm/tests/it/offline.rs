@@ -134,7 +134,7 @@ async fn replies_are_two_to_four_sentences_without_open_slots() {
 }
 
 #[tokio::test]
-async fn the_same_request_gets_the_same_bytes_and_a_seed_another_telling() {
+async fn the_same_request_gets_the_same_bytes() {
     let body = chat(WORLD, &["What about the Ashen Gate?"]);
     let once = send(Method::POST, "/chat/completions", &body).await;
     assert_eq!(send(Method::POST, "/chat/completions", &body).await, once);
