@@ -53,7 +53,7 @@ fn has_terms(entry: &Entry, book: &Book) -> bool {
     !when.require.is_empty()
         || !when.exclude_any.is_empty()
         || !when.exclude_all.is_empty()
-        || when.gates != Gates::default()
+        || *when.gates != Gates::default()
         || when.once.is_some()
         || when.force.is_some()
         || entry.budget.drop_first

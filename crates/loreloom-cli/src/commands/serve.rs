@@ -118,6 +118,7 @@ struct Extractor {
 
 impl Serve {
     pub(super) fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        allocator::begin_start();
         let config = self.config.read()?;
         let lore = self.lore.under(&config);
         let started = lore.started(self.changes(&config)?)?;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Book, Extensions, Key, Placement, RawEntry};
+use super::{Book, Extensions, Key, Placement, RawEntry, Sparse};
 use crate::ids::EntryId;
 
 /// A piece of lore and the rules for when and where the model sees it.
@@ -34,16 +34,18 @@ pub struct Entry {
     /// Where it goes.
     pub placement: Placement,
     /// How it fares when tokens are short.
-    pub budget: BudgetRules,
+    #[cfg_attr(feature = "schema", schema(value_type = BudgetRules))]
+    pub budget: Sparse<BudgetRules>,
     /// Text put into another entry or place instead of its own (Risu).
-    pub inject: Option<Inject>,
+    pub inject: Option<Box<Inject>>,
     /// The id in the file of the entry before it whose text it sends, always, while that one
     /// is not active (Risu's `child`). Left out where it is a copy of none, so that entries
     /// say what they said before there was such a rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy_of: Option<OriginalId>,
     /// The fields that decide nothing.
-    pub rest: EntryRest,
+    #[cfg_attr(feature = "schema", schema(value_type = EntryRest))]
+    pub rest: Sparse<EntryRest>,
     /// Every key of the file that is not modelled.
     #[cfg_attr(feature = "schema", schema(value_type = Object))]
     pub extensions: Extensions,
@@ -97,10 +99,10 @@ impl Entry {
             recursion: Recursion::default(),
             group: Group::default(),
             placement: Placement::default(),
-            budget: BudgetRules::default(),
+            budget: Sparse::default(),
             inject: None,
             copy_of: None,
-            rest: EntryRest::default(),
+            rest: Sparse::default(),
             extensions: Extensions::new(),
             raw: None,
         }
@@ -187,9 +189,11 @@ pub struct Activation {
     /// In per cent; `None` fires always. Values outside 0 to 100 are kept as found.
     pub probability: Option<f64>,
     /// Conditions on the state of the chat.
-    pub gates: Gates,
+    #[cfg_attr(feature = "schema", schema(value_type = Gates))]
+    pub gates: Sparse<Gates>,
     /// Conditions on who speaks and what is generated.
-    pub filters: Filters,
+    #[cfg_attr(feature = "schema", schema(value_type = Filters))]
+    pub filters: Sparse<Filters>,
     /// What an earlier match does to later turns.
     pub once: Option<MatchOnce>,
     /// Effects that last for some messages.
@@ -215,8 +219,8 @@ impl Default for Activation {
             scan: ScanRange::default(),
             sources: MatchSources::default(),
             probability: None,
-            gates: Gates::default(),
-            filters: Filters::default(),
+            gates: Sparse::default(),
+            filters: Sparse::default(),
             once: None,
             timed: Timed::default(),
             vectorized: false,

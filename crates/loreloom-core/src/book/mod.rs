@@ -9,6 +9,7 @@ mod lint;
 mod origin;
 mod placement;
 mod raw;
+mod sparse;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,7 @@ pub use self::{
     origin::{Container, Indent, Newline, Origin, TextStyle},
     placement::{DepthFrom, Placement, Position},
     raw::RawEntry,
+    sparse::{SharedDefault, Sparse},
 };
 use crate::ids::BookId;
 

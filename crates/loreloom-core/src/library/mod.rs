@@ -547,10 +547,13 @@ impl<'rules> Compiler<'rules> {
         let grouped = grouped.map(|(_, at)| EntryIx(at)).collect();
         let mut entries = books.iter().flat_map(|book| &book.entries);
         let scans_cards = entries.any(|entry| entry.activation.sources != MatchSources::default());
+        // It grew by doubling, and lasts.
+        let mut compiled = self.entries;
+        compiled.shrink_to_fit();
         let own = CompiledBooks {
             books,
             dialects,
-            entries: self.entries,
+            entries: compiled,
             by_id: self.by_id,
             world_info: self.world_info.finish(),
             cards: self.cards.finish(),

@@ -245,7 +245,8 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
                 priority: self.fields.number(&["priority"]),
                 ignore: self.extra_flag("ignore_budget").unwrap_or(false),
                 ..BudgetRules::default()
-            },
+            }
+            .into(),
             inject: None,
             copy_of: None,
             rest: EntryRest {
@@ -256,7 +257,8 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
                 )]
                 display_index: self.extra_number("display_index").map(|number| number as i64),
                 ..EntryRest::default()
-            },
+            }
+            .into(),
             extensions,
             raw: None,
         }
@@ -309,7 +311,8 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
                     .map(|mut fields| fields.list(&["triggers"]))
                     .unwrap_or_default(),
                 ..Filters::default()
-            },
+            }
+            .into(),
             timed: Timed {
                 sticky: self.extra_count("sticky"),
                 cooldown: self.extra_count("cooldown"),

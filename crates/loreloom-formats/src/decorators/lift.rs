@@ -63,14 +63,14 @@ fn injection(entry: &mut Entry, said: &Directives, ignored: &mut Vec<String>) {
         None => None,
     };
     if let Some((op, target)) = target {
-        entry.inject = Some(Inject { op, target: target.clone() });
+        entry.inject = Some(Box::new(Inject { op, target: target.clone() }));
     }
     if !inject.prepend && inject.replace.is_none() {
         return;
     }
     match &mut entry.inject {
-        Some(Inject { op, .. }) => {
-            *op = inject.replace.clone().map_or(InjectOp::Prepend, InjectOp::Replace);
+        Some(own) => {
+            own.op = inject.replace.clone().map_or(InjectOp::Prepend, InjectOp::Replace);
         }
         None => ignored.push("an injection has no `@@inject_lore` or `@@inject_at`".into()),
     }

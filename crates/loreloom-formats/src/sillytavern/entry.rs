@@ -85,10 +85,11 @@ pub(super) fn read(
         recursion: values.recursion(),
         group: values.group(),
         placement: values.placement(shape),
-        budget: BudgetRules { ignore: values.flag(Field::IgnoreBudget), ..BudgetRules::default() },
+        budget: BudgetRules { ignore: values.flag(Field::IgnoreBudget), ..BudgetRules::default() }
+            .into(),
         inject: None,
         copy_of: None,
-        rest: values.rest(),
+        rest: values.rest().into(),
         extensions: unknown_keys(node),
         raw: None,
     }
@@ -178,7 +179,7 @@ impl<'tree, 'text> Values<'tree, 'text, '_> {
             scan: ScanRange { messages: self.scan_depth(), ..ScanRange::default() },
             sources: self.sources(),
             probability: self.probability(),
-            filters: self.filters(),
+            filters: self.filters().into(),
             timed: Timed {
                 sticky: self.count(Field::Sticky),
                 cooldown: self.count(Field::Cooldown),

@@ -46,6 +46,8 @@ impl KnownStories {
             places.insert(name, at);
         }
         let story = self.story_mut(slot);
+        // Most stored stories are not played again while the server runs.
+        story.nodes.shrink_to_fit();
         story.tip = places.get(&tip).copied();
     }
 

@@ -35,6 +35,7 @@ pub(crate) fn piece_size(row: &impl StoredRow) -> Decoded<(Digest, u64)> {
 }
 
 /// A row with the hash and the body of a piece.
+#[cfg(feature = "postgres")]
 pub(crate) fn piece(row: &impl StoredRow) -> Decoded<(Digest, Vec<u8>)> {
     Ok((row.digest(0)?, row.bytes(1)?.to_vec()))
 }

@@ -10,7 +10,7 @@ use super::{
     terms::{KeyTerms, Terms},
 };
 use crate::{
-    book::{Book, Entry, Force, Inject, InjectOp, Key, Position},
+    book::{Book, Entry, Force, Gates, Inject, InjectOp, Key, Position},
     dialects::cards::decorators::{InjectDirective, InjectTarget},
     engine::texts::card_bits,
     library::{CompiledKey, EntryIx, Filing, MOST_MESSAGES, messages},
@@ -160,7 +160,7 @@ impl EntryReading<'_> {
             constant: activation.constant && !regex_only,
             force: activation.force,
             once: activation.once,
-            gates: activation.gates.clone(),
+            gates: Gates::clone(&activation.gates),
             greeting_only: said.greeting == Some(Greeting::Only),
             keys: self.keys(regex_only, filing),
             depth: depth
@@ -211,7 +211,7 @@ impl EntryReading<'_> {
     fn inject(&self) -> InjectDirective {
         let mut inject = self.said.inject.clone();
         if inject.target.is_none()
-            && let Some(Inject { op, target }) = &self.entry.inject
+            && let Some(Inject { op, target }) = self.entry.inject.as_deref()
         {
             inject.target = Some(match op {
                 InjectOp::At => InjectTarget::Slot(target.clone()),

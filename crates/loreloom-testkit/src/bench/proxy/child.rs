@@ -91,12 +91,22 @@ impl Server {
         Ok(Self { child, address, folder: None })
     }
 
-    /// The memory it has in use, in megabytes; `None` if the system does not say.
+    /// The memory it has in use, in megabytes; `None` if the system does not say. Pages of the
+    /// program's file that it has looked at are part of it.
     pub(super) fn megabytes(&self) -> Option<f64> {
+        self.status("VmRSS:")
+    }
+
+    /// The same without pages of files.
+    pub(super) fn own_megabytes(&self) -> Option<f64> {
+        self.status("RssAnon:")
+    }
+
+    fn status(&self, name: &str) -> Option<f64> {
         let status = format!("/proc/{}/status", self.child.id());
         #[expect(clippy::disallowed_methods, reason = "Linux describes processes in files")]
         let status = std::fs::read_to_string(status).ok()?;
-        let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+        let line = status.lines().find(|line| line.starts_with(name))?;
         let kilobytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
         Some(kilobytes / 1024.0)
     }

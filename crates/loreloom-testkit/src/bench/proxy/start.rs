@@ -66,6 +66,9 @@ pub(super) async fn run(print: &mut dyn FnMut(Figure)) -> Result<(), Box<dyn Err
     tokio::time::sleep(Duration::from_secs(3)).await;
     let name = format!("memory idle, {STORIES} stories and {ENTRIES} entries");
     memory(print, &server, &name, 60.0);
+    if let Some(megabytes) = server.own_megabytes() {
+        print(Figure::new("the same without pages of files", megabytes, "MB"));
+    }
     Ok(())
 }
 
