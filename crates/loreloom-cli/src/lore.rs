@@ -77,12 +77,12 @@ impl LoreArguments {
         let mut books: Vec<Arc<Book>> = Vec::new();
         let mut mounted = Vec::new();
         for path in &self.books {
-            let (book, card) = load_book(path, &files::stem(path), &books)?;
+            let (book, bindings) = load_book(path, &files::stem(path), &books)?;
             let book = Arc::new(book);
             books.push(Arc::clone(&book));
             let dialect = settings.lore.dialect.of(&book);
-            let binding = card.map_or(Binding::Everywhere, Binding::Card);
-            mounted.push((Volume { book, dialect }, vec![binding]));
+            let bindings = bindings.unwrap_or_else(|| vec![Binding::Everywhere]);
+            mounted.push((Volume { book, dialect }, bindings));
         }
         for one in &config.books {
             let path = config.path(&one.file);
@@ -248,12 +248,12 @@ fn read(path: &Path, options: &ImportOptions) -> anyhow::Result<Imported> {
     import(&bytes, options).with_context(|| format!("`{}`", path.display()))
 }
 
-/// A book, and the character whose card it is in.
+/// A book, and what it is attached to if it is a card's.
 fn load_book(
     path: &Path,
     id: &str,
     others: &[Arc<Book>],
-) -> anyhow::Result<(Book, Option<String>)> {
+) -> anyhow::Result<(Book, Option<Vec<Binding>>)> {
     let taken = |id: &str| others.iter().any(|book| book.id.as_str() == id);
     let mut numbered = (2..).map(|number| format!("{id}-{number}"));
     let id =
@@ -263,6 +263,6 @@ fn load_book(
         // The book is usable; a warning that cannot be shown must not stop that.
         let _unwritten = writeln!(io::stderr(), "loreloom: `{}`: {note}", path.display());
     }
-    let character = imported.card.map(|card| card.spoken_name().to_owned());
-    Ok((imported.book, character))
+    let bindings = imported.card.map(|card| card.own_bindings());
+    Ok((imported.book, bindings))
 }

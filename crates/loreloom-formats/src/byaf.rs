@@ -19,8 +19,31 @@ use crate::{
 /// `loreItems` of a character.
 pub(crate) struct LoreItems;
 
+/// The character of a picture is in an object of this name.
+pub(crate) const IN_PICTURE: &str = "character";
+
+/// Whether this is what Backyard writes into the pictures of its characters.
+pub(crate) fn is_picture(root: &Node<'_>) -> bool {
+    root.get(IN_PICTURE).is_some_and(|character| {
+        character.get("loreItems").is_some_and(Node::is_array)
+            && character.get("aiPersona").is_some_and(|text| text.as_str().is_some())
+    })
+}
+
 /// Texts of a character that say nothing about it.
-const ABOUT_FILE: [&str; 6] = ["id", "name", "displayName", "createdAt", "updatedAt", "$schema"];
+const ABOUT_FILE: [&str; 11] = [
+    "id",
+    "name",
+    "displayName",
+    "aiName",
+    "aiDisplayName",
+    "createdAt",
+    "updatedAt",
+    "$schema",
+    "model",
+    "grammar",
+    "promptTemplate",
+];
 
 /// Placeholders of the program and ours. The forms with `#` start a line of dialogue.
 const PLACEHOLDERS: [(&str, &str); 4] = [
@@ -31,13 +54,13 @@ const PLACEHOLDERS: [(&str, &str); 4] = [
 ];
 
 impl Schema for LoreItems {
-    fn path(&self, _root: &Node<'_>) -> Vec<&'static str> {
-        vec!["loreItems"]
+    fn path(&self, root: &Node<'_>) -> Vec<&'static str> {
+        if is_picture(root) { vec![IN_PICTURE, "loreItems"] } else { vec!["loreItems"] }
     }
 
     fn read_book(&self, node: &Node<'_>, book: &mut Book, notes: &mut Notes) {
         let mut fields = Fields::of(node, notes);
-        let name = fields.text(&["displayName", "name"]);
+        let name = fields.text(&["displayName", "aiDisplayName", "name", "aiName"]);
         if !name.is_empty() {
             book.name = name;
         }

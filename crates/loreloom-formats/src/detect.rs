@@ -11,7 +11,7 @@ use loreloom_core::book::Container;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    aidungeon,
+    aidungeon, byaf,
     card::CardVersion,
     error::FormatError,
     import::{ImportOptions, import},
@@ -100,7 +100,7 @@ formats! {
     Janitor = "janitor", Text;
     /// Backyard archive.
     Byaf = "byaf", Zip;
-    /// Backyard character alone.
+    /// Backyard character alone, also as its pictures have it.
     ByafCharacter = "byaf-character", Text;
     /// Lists of keywords and texts: miku.gg, `SpicyChat`.
     Miku = "miku", Text;
@@ -211,7 +211,7 @@ fn of_object(root: &Node<'_>) -> Option<Format> {
         Some(Format::KoboldLite)
     } else if has("folders") && entries.is_some_and(is_united) {
         Some(Format::KoboldUnited)
-    } else if has("loreItems") {
+    } else if has("loreItems") || byaf::is_picture(root) {
         Some(Format::ByafCharacter)
     } else if entries.is_some_and(has_written_rows)
         && seed002::BOOK_SETTINGS.iter().any(|key| has(key))

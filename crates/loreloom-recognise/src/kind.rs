@@ -22,6 +22,9 @@ const NUDGES: [&str; 3] = [
     "[write your next reply from the point of view of",
 ];
 
+/// How Open WebUI's questions about a chat begin, and how they quote it.
+const OPEN_WEBUI: [&str; 2] = ["### Task:", "<chat_history>"];
+
 /// Whether a request becomes story.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -144,6 +147,33 @@ pub(super) fn is_bare_question(
     let streams = client.last.and_then(|slot| stories.story(slot).streams);
     let unlike = window.preamble.is_empty() || stops_streaming(request, streams);
     users <= 1 && !talks && !known && unlike && request.stream != Some(true)
+}
+
+/// Whether a request that belongs to no chat asks about one, for a title, tags or what to say
+/// next. Such a question quotes the newest messages of the chat.
+pub(super) fn asks_about_a_chat(
+    stories: &KnownStories,
+    request: &Request,
+    window: &Window,
+    client: Option<&Client>,
+) -> bool {
+    let mut said = window.parts.iter().filter(|part| part.role != Role::System);
+    let (Some(part), None) = (said.next(), said.next()) else { return false };
+    if part.role != Role::User || part.tool {
+        return false;
+    }
+    if OPEN_WEBUI.iter().all(|mark| part.text.contains(mark)) {
+        return part.text.trim_start().starts_with(OPEN_WEBUI[0]);
+    }
+    let Some(story) = client.and_then(|client| client.last).map(|slot| stories.story(slot)) else {
+        return false;
+    };
+    let (Some(tip), true) = (story.tip, stops_streaming(request, story.streams)) else {
+        return false;
+    };
+    let newest = [Some(tip), story.node(tip).parent];
+    let texts = newest.map(|at| at.map(|at| story.node(at).message.text.trim()));
+    texts.iter().all(|text| text.is_some_and(|text| !text.is_empty() && part.text.contains(text)))
 }
 
 /// Whether the preamble holds a card.

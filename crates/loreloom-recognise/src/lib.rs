@@ -155,7 +155,11 @@ impl KnownStories {
         };
         if alignment.is_none() && request.explicit.generation != Some(GenerationType::Quiet) {
             let known = request.explicit.chat.is_none();
-            if known && kind::is_bare_question(self, request, &window, client) {
+            let asks = || {
+                kind::is_bare_question(self, request, &window, client)
+                    || kind::asks_about_a_chat(self, request, &window, client)
+            };
+            if known && asks() {
                 return bare(window, speakers);
             }
         }

@@ -67,7 +67,9 @@ fn message(node: &Node, stored: &StoredChat, tree: &[Node]) -> ImportedMessage {
             versions.iter().position(|other| other.prefix == node.prefix).unwrap_or_default();
         exported.swipes = versions.iter().map(|other| other.message.text.to_string()).collect();
     }
-    exported.sent = stored.turn_of(node).map(|turn| turn.created.0.to_string());
+    let sent = exported.message.extensions.get("send_date");
+    let sent = sent.and_then(Value::as_str).map(str::to_owned);
+    exported.sent = sent.or_else(|| stored.turn_of(node).map(|turn| turn.created.0.to_string()));
     exported
 }
 

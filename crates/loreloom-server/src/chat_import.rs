@@ -122,15 +122,20 @@ impl ChatImport<'_> {
                 counts.left_out += 1;
                 continue;
             }
-            for swipe in one.swipes.iter().filter(|swipe| one.message.text != **swipe) {
-                let mut side = path.clone();
-                let mut message = one.message.clone();
-                message.text = swipe.into();
-                side.push(message);
-                store.commit_path(tenant, &side, None, now).await?;
-                counts.branches += 1;
+            let mut message = one.message.clone();
+            if let Some(sent) = &one.sent {
+                message.extensions.insert("send_date".to_owned(), sent.as_str().into());
             }
-            path.push(one.message.clone());
+            // The chosen one, too: the order of the versions is that of their storing.
+            for swipe in &one.swipes {
+                let mut side = path.clone();
+                let mut version = message.clone();
+                version.text = swipe.into();
+                side.push(version);
+                store.commit_path(tenant, &side, None, now).await?;
+                counts.branches += usize::from(message.text != *swipe);
+            }
+            path.push(message);
         }
         let delta = StateDelta::between(&StoryState::default(), &carried_state_by_name(file));
         self.store_state(&path, delta, counts).await?;

@@ -14,7 +14,7 @@ use loreloom_core::{
     rules::Rules,
     units::Timestamp,
 };
-use loreloom_formats::{dialect_of, repeated_texts};
+use loreloom_formats::{Card, dialect_of, repeated_texts};
 use loreloom_ports::{Clock as _, Revision};
 use loreloom_server::{Maker, StoredBook, StoredBooks};
 
@@ -200,7 +200,7 @@ impl NewBooks {
                     imported.with_context(|| format!("none of the {count} files is stored"))?
                 }
             };
-            let card = imported.card.as_ref().map(|card| card.spoken_name().to_owned());
+            let card = imported.card.as_ref().map(Card::own_bindings);
             let book = Arc::new(imported.book);
             let twice =
                 volumes.iter().any(|(other, _, _): &(Volume, _, _)| other.book.id == book.id);
@@ -226,7 +226,7 @@ impl NewBooks {
             let bindings = match there {
                 _ if !self.to.is_empty() => self.to.clone(),
                 Some(there) => there.shelved.bindings,
-                None => vec![card.map_or(Binding::Everywhere, Binding::Card)],
+                None => card.unwrap_or_else(|| vec![Binding::Everywhere]),
             };
             (volume, bindings)
         });

@@ -229,9 +229,12 @@ fn made(
     };
     // A text that becomes another is all in the book; a picture, an archive or a file that
     // stays what it is has parts of its own.
-    let is_needed = imported.format == format || imported.format.container() != Container::Text;
+    let container = imported.book.origin.as_ref().map(|origin| origin.container);
+    let is_text = imported.format.container() == Container::Text
+        && container.is_none_or(|container| container == Container::Text);
+    let is_needed = imported.format == format || !is_text;
     let original = is_needed.then(|| files::read(from)).transpose()?;
-    let character = character(imported, original.as_deref());
+    let character = character(from, imported)?;
     let card = imported.card.as_ref().or(character.as_ref());
     let original = original.as_deref();
     let exported = if let Some(card) = card.filter(|_| format == Format::Byaf) {
@@ -249,11 +252,14 @@ fn made(
     Ok((Made::Bytes(exported.bytes), exported.losses))
 }
 
-/// The character of a Backyard archive, which is read only when somebody asks for it.
-fn character(imported: &Imported, original: Option<&[u8]>) -> Option<Card> {
-    let bytes = original.filter(|_| imported.format == Format::Byaf)?;
+/// Backyard's character, which is read only when somebody asks for it.
+fn character(from: &Path, imported: &Imported) -> anyhow::Result<Option<Card>> {
+    if !matches!(imported.format, Format::Byaf | Format::ByafCharacter) {
+        return Ok(None);
+    }
     let options = ImportOptions { limits: limits(), ..ImportOptions::new("character") };
-    import_character(bytes, &options).ok().map(|character| character.card)
+    let character = import_character(&files::read(from)?, &options).ok();
+    Ok(character.map(|character| character.card))
 }
 
 /// What a format has no place for, and what the way back shows.

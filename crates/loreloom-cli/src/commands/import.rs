@@ -4,6 +4,7 @@ pub(super) mod found;
 mod lore;
 
 use std::{
+    collections::BTreeSet,
     io::Write,
     path::{Path, PathBuf},
 };
@@ -254,7 +255,10 @@ impl Import {
                 counted(variables, "variable", "variables")
             ),
         };
-        let said = format!("{count}, {others}{stays_out}{carried}");
+        let notes: BTreeSet<String> =
+            chats.iter().flat_map(|chat| &chat.notes).map(|note| format!("\n{note}")).collect();
+        let notes: String = notes.into_iter().collect();
+        let said = format!("{count}, {others}{stays_out}{carried}{notes}");
         let format = chats.first().map(|chat| chat.format.as_str());
         let chat = Some(format!("chat `{id}`: {said}"));
         Ok(ImportSummary { format, chat, messages: Some(messages), ..ImportSummary::default() })

@@ -8,7 +8,7 @@ mod book_write;
 mod conversion;
 mod json;
 
-use loreloom_core::book::Extensions;
+use loreloom_core::{book::Extensions, library::Binding};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::{
@@ -37,6 +37,14 @@ impl Card {
     /// What the character is called in a chat.
     pub fn spoken_name(&self) -> &str {
         self.nickname.as_deref().filter(|name| !name.trim().is_empty()).unwrap_or(&self.name)
+    }
+
+    /// What its book is attached to. A front end calls the character by its nickname, as Character
+    /// Card V3 says, or by its name, as SillyTavern does.
+    pub fn own_bindings(&self) -> Vec<Binding> {
+        let spoken = self.spoken_name();
+        let names = [Some(spoken), Some(self.name.as_str()).filter(|name| *name != spoken)];
+        names.into_iter().flatten().map(|name| Binding::Card(name.to_owned())).collect()
     }
 }
 

@@ -1,4 +1,5 @@
-//! Characters of Backyard archives (`.byaf`): a manifest, the character, its scenarios.
+//! Characters of Backyard: archives (`.byaf`) with a manifest, the character and its scenarios, and
+//! pictures with all of it in one object.
 //!
 //! The first scenario gives scenario, greeting and instructions; each other scenario gives one
 //! more greeting.
@@ -7,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     archive::{self, Archive},
-    byaf::{from_macros, to_macros},
+    byaf::{IN_PICTURE, from_macros, to_macros},
     card::{self, Card},
     error::FormatError,
     export::Loss,
@@ -73,6 +74,30 @@ impl Backyard {
 pub(super) fn read(bytes: &[u8], limits: &Limits, notes: &mut Notes) -> Result<Card, FormatError> {
     let mut archive = Archive::open(bytes, limits, notes)?;
     Ok(Backyard::read(&mut archive, notes)?.card())
+}
+
+/// Reads the character that is alone in a text: a `character.json`, or what pictures have.
+pub(super) fn read_alone(text: &str) -> Result<Card, FormatError> {
+    let root: Value = serde_json::from_str(text::without_bom(text)).map_err(|fault| {
+        FormatError::Container { kind: "Backyard character", problem: fault.to_string() }
+    })?;
+    let character = root.get(IN_PICTURE).unwrap_or(&root);
+    let name = ["displayName", "aiDisplayName", "name", "aiName"];
+    let name = name.iter().find_map(|field| said(character, field));
+    let either = |names: [&str; 2]| {
+        let found = names.iter().find(|name| said(character, name).is_some());
+        found.map(|name| macros(character, name)).unwrap_or_default()
+    };
+    let mut card = card::named(name.as_deref().unwrap_or_default());
+    card.description = either(["persona", "aiPersona"]);
+    card.scenario = either(["narrative", "scenario"]);
+    card.system_prompt = either(["formattingInstructions", "basePrompt"]);
+    card.first_mes = macros(character, "firstMessage");
+    let dialogue = macros(character, "customDialogue");
+    if !dialogue.trim().is_empty() {
+        card.mes_example = format!("<START>\n{dialogue}");
+    }
+    Ok(card)
 }
 
 /// The path of the character's first picture.

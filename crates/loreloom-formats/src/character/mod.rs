@@ -66,6 +66,11 @@ pub fn import_character(
             notes.extend(own.finish());
             card
         }
+        (None, Format::ByafCharacter) => {
+            notes.retain(|note| note.entry.is_some() || note.severity == Severity::Warning);
+            let source = book.origin.as_ref().and_then(|origin| origin.source.clone());
+            backyard::read_alone(source.as_deref().unwrap_or_default())?
+        }
         (None, _) => {
             return Err(FormatError::Unknown {
                 looked_for: "a character card",

@@ -234,3 +234,45 @@ fn a_book_without_a_character_is_no_character() {
          (`sillytavern`)"
     );
 }
+
+#[test]
+fn what_backyard_writes_into_pictures_is_a_character_with_its_book() {
+    let exported = |character: serde_json::Value| {
+        serde_json::json!({ "version": 4, "character": character }).to_string()
+    };
+    let options = ImportOptions::new("b");
+    let file = exported(serde_json::json!({
+        "aiName": "orla", "aiDisplayName": "Orla", "aiPersona": "{character} keeps a light.",
+        "scenario": "A {user} comes.", "basePrompt": "Write on.", "firstMessage": "Ahoy, {user}.",
+        "customDialogue": "#{user}: Hm?\n#{character}: No.", "temperature": 1.2, "Chat": [],
+        "loreItems": [{ "id": "c1", "order": "R", "key": "bell, tower", "value": "{user} heard it." }],
+    }));
+    let ImportedCharacter { card, book, format, notes } =
+        import_character(file.as_bytes(), &options).unwrap();
+    assert_eq!((format, notes), (Format::ByafCharacter, Vec::new()));
+    assert_eq!((card.name.as_str(), book.name.as_str()), ("Orla", "Orla"));
+    assert_eq!(card.description, "{{char}} keeps a light.");
+    assert_eq!(card.scenario, "A {{user}} comes.");
+    assert_eq!(card.system_prompt, "Write on.");
+    assert_eq!(card.first_mes, "Ahoy, {{user}}.");
+    assert_eq!(card.mes_example, "<START>\n{{user}}: Hm?\n{{char}}: No.");
+    assert_eq!(book.entries[0].content, "{{user}} heard it.");
+    assert_eq!(book.entries[0].activation.keys.len(), 2);
+    // Somebody else's `character` is no character of ours.
+    for other in [serde_json::json!({"loreItems": []}), serde_json::json!({"aiPersona": "x"})] {
+        assert!(import(exported(other).as_bytes(), &options).is_err());
+    }
+}
+
+#[test]
+fn the_book_of_a_card_follows_its_name_and_its_nickname() {
+    for (nickname, expected) in [
+        (None, &["card:Orla"][..]),
+        (Some("Cap"), &["card:Cap", "card:Orla"]),
+        (Some(" "), &["card:Orla"]),
+    ] {
+        let card = Card { nickname: nickname.map(str::to_owned), ..named_card("Orla") };
+        let bindings: Vec<String> = card.own_bindings().iter().map(ToString::to_string).collect();
+        assert_eq!(bindings, expected);
+    }
+}

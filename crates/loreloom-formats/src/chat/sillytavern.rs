@@ -47,7 +47,7 @@ pub(super) fn read(text: &str, limits: &Limits) -> Result<ImportedChat, FormatEr
             }
             chat.messages.push(message(root, at + 1, &mut notes)?);
         } else if at == 0 {
-            header(root, &mut chat);
+            header(root, &mut chat, &mut notes);
         } else {
             notes.warn("mes", "is missing: the line was left out");
         }
@@ -64,7 +64,7 @@ fn on_line(mut fault: FormatError, at: usize) -> FormatError {
     fault
 }
 
-fn header(root: &Node<'_>, chat: &mut ImportedChat) {
+fn header(root: &Node<'_>, chat: &mut ImportedChat, notes: &mut Notes) {
     // SillyTavern writes `unused` if it has no name.
     let name = |key: &str| {
         root.get(key).and_then(Node::as_str).filter(|name| *name != "unused").map(str::to_owned)
@@ -72,6 +72,10 @@ fn header(root: &Node<'_>, chat: &mut ImportedChat) {
     chat.user_name = name("user_name");
     chat.character_name = name("character_name");
     chat.metadata = unknown_keys(root, &["user_name", "character_name"]);
+    let note = root.get("chat_metadata").and_then(|about| about.get("note_prompt"));
+    if note.and_then(Node::as_str).is_some_and(|note| !note.trim().is_empty()) {
+        notes.info("note_prompt", "the author's note stays with SillyTavern: not taken over");
+    }
 }
 
 const KNOWN: [&str; 8] =
@@ -84,7 +88,7 @@ fn message(
 ) -> Result<ImportedMessage, FormatError> {
     let place = || format!("line {line}");
     let text = match root.get("mes") {
-        Some(node) => node.as_str().ok_or_else(|| FormatError::Field {
+        Some(node) => text_of(node).ok_or_else(|| FormatError::Field {
             place: place(),
             field: "mes",
             expected: "text",
@@ -100,11 +104,16 @@ fn message(
         .get("swipes")
         .map_or(&[][..], Node::items)
         .iter()
-        .map(|swipe| swipe.as_str().unwrap_or_default().to_owned())
+        .map(|swipe| text_of(swipe).unwrap_or_default().to_owned())
         .collect();
     let chosen = chosen(root, &swipes, text, notes);
     let sent = root.get("send_date").filter(|node| !node.is_null()).map(js::text);
     Ok(ImportedMessage { message, swipes, chosen, sent })
+}
+
+/// The text of a message or a version. Chub writes an object around it.
+fn text_of<'node>(node: &'node Node<'_>) -> Option<&'node str> {
+    node.as_str().or_else(|| node.get("message")?.as_str())
 }
 
 /// The chosen version: `swipe_id`, unless the text shows that it is another one.
@@ -199,6 +208,34 @@ mod tests {
         assert_eq!((chat.user_name, chat.messages.len()), (None, 0));
         let chat = read("{\"name\":\"A\",\"mes\":\"x\"}\n{\"name\":\"B\",\"mes\":\"y\"}\n");
         assert_eq!(chat.messages.len(), 2);
+    }
+
+    #[test]
+    fn chubs_texts_are_in_objects() {
+        let line = r#"{"name":"A","mes":{"message":"Two"},"swipes":[{"message":"One"},{"message":"Two"}]}"#;
+        let chat = read(line);
+        assert_eq!(chat.messages[0].message.text, "Two");
+        assert_eq!(
+            (&chat.messages[0].swipes[..], chat.messages[0].chosen),
+            (&["One".to_owned(), "Two".to_owned()][..], 1)
+        );
+        let wrong =
+            import_chat(br#"{"name":"A","mes":{"text":"x"}}"#, &Limits::default()).unwrap_err();
+        assert_eq!(wrong.to_string(), "line 1: `mes` must be text, found an object");
+    }
+
+    #[test]
+    fn an_authors_note_is_not_dropped_in_silence() {
+        let chat =
+            read(r#"{"user_name":"A","chat_metadata":{"note_prompt":"Dark.","note_depth":4}}"#);
+        let notes: Vec<String> = chat.notes.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            notes,
+            [
+                "entry line 1: `note_prompt`: the author's note stays with SillyTavern: not taken over"
+            ]
+        );
+        assert!(read(r#"{"user_name":"A","chat_metadata":{"note_prompt":" "}}"#).notes.is_empty());
     }
 
     #[test]

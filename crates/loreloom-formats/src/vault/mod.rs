@@ -20,6 +20,7 @@ mod safe;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod unseen;
 mod warning;
 
 pub use self::{

@@ -16,7 +16,7 @@ use serde_json::{Map, Number, Value};
 
 use super::{
     Admission, Headings, NoteWarning, WarningCode, YamlReader, body, inline_tags::inline_tags,
-    split,
+    split, unseen,
 };
 
 /// A file of a vault.
@@ -54,8 +54,8 @@ pub struct NoteRules {
     pub world_info_fields: bool,
     /// Whether a note without a title is left out.
     pub needs_title: bool,
-    /// Whether titles may be written as links, tags with `#` and in the text, and notes have
-    /// aliases, as in Obsidian.
+    /// Whether titles may be written as links, tags with `#` and in the text, notes have aliases,
+    /// and what Obsidian does not show is not sent.
     pub obsidian_style: bool,
     /// Whether `sticky`, `delay`, `group` and `group_weight` are rules; else they are only kept.
     pub timing_and_groups: bool,
@@ -303,7 +303,11 @@ impl NoteReader<'_> {
         }
         let mut note = Note::new(file.vault, file.path, &title);
         note.hash = hash_of(file.text);
-        note.content = body::clean(text, self.rules.headings);
+        note.content = if self.rules.obsidian_style {
+            body::clean(&unseen::shown(text), self.rules.headings)
+        } else {
+            body::clean(text, self.rules.headings)
+        };
         note.kind = kind;
         note.keys = keys;
         note.aliases = self.aliases();

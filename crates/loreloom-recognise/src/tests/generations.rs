@@ -55,6 +55,42 @@ fn a_question_that_is_not_streamed_is_background() {
 }
 
 #[test]
+fn a_question_that_quotes_the_newest_messages_is_background() {
+    let mut stories = KnownStories::new();
+    let user = |text: &str, stream: bool| Request {
+        stream: Some(stream),
+        body: Body::Messages(vec![WireMessage {
+            role: User,
+            text: text.into(),
+            ..WireMessage::default()
+        }]),
+        ..Request::default()
+    };
+    let opening = user("Who rang the bell?", true);
+    let found = stories.recognise(&opening);
+    let ticket = stories.record(&opening, &found);
+    stories.reply(&ticket, ["Nobody knows."]);
+    let task = "### Task:\nGenerate tags.\n### Chat History:\n<chat_history>\nUSER: Hm\n\
+                </chat_history>";
+    for (text, stream, kind) in [
+        (
+            "Give this a title.\n\nUser: Who rang the bell?\nAI: Nobody knows.",
+            false,
+            Kind::Background,
+        ),
+        ("Give this a title.\n\nUser: Who rang the bell?\nAI: Nobody knows.", true, Kind::Story),
+        ("Give this a title.\n\nUser: Who rang the bell?\nAI: Somebody.", false, Kind::Story),
+        (task, false, Kind::Background),
+        (task, true, Kind::Background),
+        ("I write `### Task:` above a `<chat_history>`.", false, Kind::Story),
+    ] {
+        let found = stories.recognise(&user(text, stream));
+        assert_eq!(found.kind, kind, "{text} {stream}");
+        assert_eq!(found.chat.is_none(), kind == Kind::Background, "{text} {stream}");
+    }
+}
+
+#[test]
 fn streaming_turned_off_for_good_is_noticed() {
     let mut stories = KnownStories::new();
     let mut mira = FrontEnd::new("Mira");

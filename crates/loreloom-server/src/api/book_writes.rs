@@ -16,8 +16,8 @@ use loreloom_core::{
     library::{Binding, BookRules, Dialect, Volume},
 };
 use loreloom_formats::{
-    ExportOptions, Format, FormatError, ImportNote, ImportOptions, Imported, Loss, dialect_of,
-    export, import, repeated_texts,
+    Card, ExportOptions, Format, FormatError, ImportNote, ImportOptions, Imported, Loss,
+    dialect_of, export, import, repeated_texts,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -195,10 +195,7 @@ fn read(bytes: &[u8], id: &BookId, file_name: Option<&str>) -> Result<Imported, 
 
 /// What a new book is attached to: that of a card to its character.
 fn bindings_of(imported: &Imported) -> Vec<Binding> {
-    vec![match &imported.card {
-        Some(card) => Binding::Card(card.spoken_name().to_owned()),
-        None => Binding::Everywhere,
-    }]
+    imported.card.as_ref().map_or_else(|| vec![Binding::Everywhere], Card::own_bindings)
 }
 
 /// A note for each entry whose text another book has already.

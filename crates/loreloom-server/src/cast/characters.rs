@@ -5,7 +5,7 @@ use std::sync::Arc;
 use loreloom_core::{
     book::Book,
     ids::{BookId, FileVersion, TenantId},
-    library::{Binding, Volume},
+    library::Volume,
     units::Timestamp,
 };
 use loreloom_formats::{
@@ -205,10 +205,9 @@ impl<'a> StoredCharacters<'a> {
             Some(old) => self.books().find(old).await.ok(),
             None => None,
         };
-        let bindings = before.as_ref().map_or_else(
-            || vec![Binding::Card(card.spoken_name().to_owned())],
-            |before| before.shelved.bindings.clone(),
-        );
+        let bindings = before
+            .as_ref()
+            .map_or_else(|| card.own_bindings(), |before| before.shelved.bindings.clone());
         let dialect = before.map_or_else(|| dialect_of(book), |before| before.shelved.dialect);
         let volume = Volume { book: Arc::new(book.clone()), dialect };
         Ok(self.books().changes(vec![(volume, bindings)], Maker::Import).await?)
@@ -224,16 +223,15 @@ impl<'a> StoredCharacters<'a> {
     ) -> Result<u64, CastError> {
         let mut changes = vec![kinds::change(id, Some(kept))?];
         let before = self.kinds().find::<KeptCharacter>(id).await?;
-        let names = before.map(|before| {
-            let old = Binding::Card(before.value.card.spoken_name().to_owned());
-            (old, Binding::Card(kept.card.spoken_name().to_owned()))
-        });
+        let names =
+            before.map(|before| (before.value.card.own_bindings(), kept.card.own_bindings()));
         if let (Some((old, new)), Some(book)) = (names.filter(|(old, new)| old != new), &kept.book)
             && let Ok(StoredBook { mut shelved, .. }) = self.books().find(book).await
+            && let Some(at) = shelved.bindings.iter().position(|binding| old.contains(binding))
         {
-            for binding in shelved.bindings.iter_mut().filter(|binding| **binding == old) {
-                *binding = new.clone();
-            }
+            shelved.bindings.retain(|binding| !old.contains(binding));
+            let at = at.min(shelved.bindings.len());
+            shelved.bindings.splice(at..at, new);
             changes.push(stored_books::change(book, Some(&shelved))?);
         }
         Ok(self.documents.change(self.tenant, &changes, seen, now).await?)
@@ -251,7 +249,7 @@ impl<'a> StoredCharacters<'a> {
             return Ok(None);
         }
         let books = self.books().contents().await?.books;
-        let own = [Binding::Card(character.value.card.spoken_name().to_owned())];
+        let own = character.value.card.own_bindings();
         let book = books.into_iter().find(|book| book.id == *id && book.shelved.bindings == own);
         Ok(book.map(|book| book.id))
     }

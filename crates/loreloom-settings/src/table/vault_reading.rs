@@ -68,7 +68,7 @@ pub(super) const ROWS: &[Setting] = &[
     reading(switch("vault.reading.selective_logic", "Refine keys may combine in other ways than any.")),
     reading(switch("vault.reading.world_info_fields", "Fields of World Info are kept.")),
     reading(switch("vault.reading.needs_title", "A note without a title is left out.")),
-    reading(switch("vault.reading.obsidian_style", "Titles may be written as links, tags with `#` and in the text, and notes have aliases.")),
+    reading(switch("vault.reading.obsidian_style", "Titles may be written as links, tags with `#` and in the text, notes have aliases, and what Obsidian does not show is not sent.")),
     reading(switch("vault.reading.timing_and_groups", "`sticky`, `delay`, `group` and `group_weight` are rules of a note; DeepLore only keeps them.")),
     reading(switch("vault.reading.blank_key", "An empty text for `keys` is a key that is never found.")),
 ];

@@ -71,9 +71,10 @@ async fn an_edit_of_a_character_keeps_the_rest_of_its_card() {
     assert_eq!(changed["item"]["speaks_as"], "Cap");
     let stale = api.request("PATCH", "/characters/orla").header("if-match", "\"1\"");
     assert_eq!(api.send(stale.json(&patch)).await.refused(412).0, "outdated");
-    // The book follows the name that the character speaks under.
+    // The book follows the names that the character may speak under.
     let book = api.get("/books/orla").await.good();
-    assert_eq!(book["bindings"], json!([{"to": "card", "name": "Cap"}]));
+    let named = |name: &str| json!({"to": "card", "name": name});
+    assert_eq!(book["bindings"], json!([named("Cap"), named("Orla")]));
     api.call("PATCH", "/lore/entries/orla%2F0", json!({"content": "It sank."})).await.good();
     let out: Value = api.get("/characters/orla/export").await.json;
     assert_eq!(out["data"]["description"], "A smuggler.");
@@ -161,7 +162,7 @@ async fn a_chat_leaves_with_its_swipes_and_comes_back() {
     let file = [
         json!({"user_name": "Mira", "character_name": "Orla", "chat_metadata": {}}),
         json!({"name": "Orla", "is_user": false, "mes": "Hm?", "swipes": ["Hm?", "Ahoy."], "swipe_id": 0}),
-        json!({"name": "Mira", "is_user": true, "mes": "Across, please."}),
+        json!({"name": "Mira", "is_user": true, "send_date": "January 2", "mes": "Across, please."}),
         json!({"name": "Orla", "is_user": false, "mes": "No.", "swipes": ["Aye.", "No."], "swipe_id": 1}),
     ];
     let file: Vec<String> = file.iter().map(Value::to_string).collect();
@@ -176,7 +177,8 @@ async fn a_chat_leaves_with_its_swipes_and_comes_back() {
         (&lines[0]["user_name"], &lines[0]["character_name"]),
         (&json!("Mira"), &json!("Orla"))
     );
-    assert_eq!((&lines[1]["swipes"], &lines[1]["swipe_id"]), (&json!(["Ahoy.", "Hm?"]), &json!(1)));
+    assert_eq!((&lines[1]["swipes"], &lines[1]["swipe_id"]), (&json!(["Hm?", "Ahoy."]), &json!(0)));
+    assert_eq!(lines[2]["send_date"], "January 2");
     assert_eq!((&lines[3]["mes"], &lines[3]["swipes"]), (&json!("No."), &json!(["Aye.", "No."])));
     api.send(import("again", out.text.clone())).await.good();
     let said = |chat: &'static str| {
