@@ -147,7 +147,8 @@ fn only_stories_are_made_private_and_not_what_a_mistyped_name_leads_to() {
     }
     std::fs::create_dir(home.join("own")).unwrap();
     drop(SqliteStore::open(home.join("own/stories.sqlite")).unwrap());
-    (widen("own", 0o755), widen("own/stories.sqlite", 0o644));
+    widen("own", 0o755);
+    widen("own/stories.sqlite", 0o644);
     printed(home, &["chats", "--data", "own"]);
     assert_eq!((mode("own"), mode("own/stories.sqlite")), (0o700, 0o600));
 }
