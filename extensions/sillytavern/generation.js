@@ -8,7 +8,7 @@ import { base, call, part } from './server.js';
 import { change, settings } from './settings.js';
 import { renamed, storyOf } from './story.js';
 import { announcement, carries, facts, inHeader, ownField, withField } from './tell.js';
-import { explain, keep, record } from './woven.js';
+import { explain, keep, record, turnOf } from './woven.js';
 
 const getContext = () => SillyTavern.getContext();
 
@@ -239,8 +239,8 @@ export class Generations {
     while (performance.now() < until) {
       const path = `/chats/${part(current.chat)}/path?limit=4`;
       const { messages } = await call('GET', path).catch((error) => this.#missing(current, error));
-      const found = messages.findLast((one) => one.turn)?.turn;
-      if (found?.reply && found.id > (settings().seen?.[current.chat] ?? -1)) {
+      const found = turnOf(messages, message, settings().seen?.[current.chat] ?? -1);
+      if (found) {
         change({ seen: { [current.chat]: found.id } });
         const { chat, mode } = current;
         current.woven = record(found, { chat, turn: found.id, mode, placed: true });

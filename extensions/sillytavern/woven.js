@@ -30,6 +30,23 @@ export function record(answer, { chat, turn, mode, placed }) {
   };
 }
 
+/**
+ * The stored turn of a reply, among the newest messages of a path; `undefined` if it is not there
+ * yet. In a group, the turn of the next speaker may be stored already.
+ * @param {object[]} messages Messages of `GET /chats/{chat}/path`
+ * @param {object} reply SillyTavern's message
+ * @param {number} seen The last turn that belongs to an earlier reply
+ */
+export function turnOf(messages, reply, seen) {
+  const turns = messages.map((one) => one.turn).filter((turn) => turn?.reply && turn.id > seen);
+  const isOwn = (turn) => {
+    const stored = messages.find((one) => one.node === turn.reply);
+    return stored?.text.trim() === reply.mes.trim() && stored.name === reply.name;
+  };
+  // SillyTavern may show another text than the model sent.
+  return turns.findLast(isOwn) ?? turns.at(-1);
+}
+
 /** The turn that is kept with a message; `null` if there is none. */
 export const recordOf = (message) => message?.extra?.loreloom ?? null;
 
