@@ -17,7 +17,7 @@ use super::{
     weights::NearWeights,
     word_scores::WordScores,
 };
-use crate::number::{clamp_u32, clamp_usize, real};
+use crate::number::{clamp_u32, real};
 
 /// A passage that was found, and why.
 #[derive(Clone, Debug, PartialEq)]
