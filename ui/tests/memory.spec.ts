@@ -385,7 +385,7 @@ test('memories that wait for their story are listed until it is there', async ({
     },
   });
   await page.addInitScript(() => window.localStorage.setItem('loreloom.language', 'de'));
-  await page.goto('/');
+  await page.goto('/stories');
   const heading = page.getByRole('heading', {
     name: 'Erinnerungen, die auf ihre Geschichte warten',
   });
