@@ -371,3 +371,29 @@ test('at phone width every tier is whole', async ({ page }) => {
     expect(await cutOff(page)).toEqual([]);
   }
 });
+
+test('memories that wait for their story are listed until it is there', async ({ page }) => {
+  const post = (path: string, body: unknown) =>
+    json(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  await post('/memory/import?chat=far%20isle', {
+    smartMemory: {
+      sessionMemories: [{ id: 'w1', type: 'detail', content: 'The seals on the isle are tame.' }],
+    },
+  });
+  await page.addInitScript(() => window.localStorage.setItem('loreloom.language', 'de'));
+  await page.goto('/stories');
+  const heading = page.getByRole('heading', {
+    name: 'Erinnerungen, die auf ihre Geschichte warten',
+  });
+  await expect(heading).toBeVisible();
+  const waiting = page.getByRole('listitem').filter({ hasText: /^far isle$/ });
+  await expect(waiting).toHaveCount(1);
+  await axe(page);
+  await shot(page, 'waiting-memories-de');
+  await post('/chats', { id: 'far isle', messages: [{ role: 'user', content: 'Land!' }] });
+  await expect(heading).toHaveCount(0);
+});

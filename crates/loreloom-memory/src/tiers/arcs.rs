@@ -46,7 +46,7 @@ pub fn prompt_for(source: &PassSource<'_>, open: &[&str], ended: &[&str]) -> Mod
                 Example: [arc] Hanna promised Ruben to find the stolen bell before winter.\n\
                 For each open thread that this part of the story brought to an end:\n\
                 [resolved] the thread in its own words\n\
-                Do not repeat threads of the lists below, open or ended. A detail of the scene is \
+                Do not repeat a thread that is open or ended already. A detail of the scene is \
                 no thread. If there is nothing to report, answer NONE.";
     let open = part("Open threads", &bullets(open.iter().copied()));
     let ended = part("Ended threads", &bullets(ended.iter().copied()));

@@ -19,6 +19,8 @@ use crate::{
     pass::{ModelQuestion, Need, Purpose, Script},
     people::People,
     record::{Entity, Insight, Memory, Relationships, StateKind},
+    reply::says_nothing,
+    text::TextRules,
 };
 
 /// A character that long-term memories are asked for.
@@ -72,6 +74,22 @@ pub struct Replies {
     pub contradictions: Option<String>,
     /// For the long-term pass of each member: its memories and its feelings.
     pub members: Vec<(Option<String>, Option<String>)>,
+}
+
+impl Replies {
+    /// A model that has nothing new for any list often says just so. Asking for each list again
+    /// would only cost calls.
+    fn nothing(members: usize) -> Self {
+        let none = || Some("NONE".to_owned());
+        Self {
+            session: none(),
+            arcs: none(),
+            ledger: none(),
+            knowledge: none(),
+            contradictions: none(),
+            members: vec![(none(), none()); members],
+        }
+    }
 }
 
 /// The JSON schema of the reply. Long-term memories of several members are lists by name.
@@ -162,8 +180,8 @@ fn task(input: &TogetherInput<'_>) -> String {
     let both = format!(
         "For both, a line is \"[kind:importance:expiry:entity=Name/type,Name/type] statement\". \
          {VALUES} Note {RULES} If a statement makes a note untrue or brings it up to date, add \
-         that note's number to the tag, as in [fact:2:permanent:replaces=3]; each list has its own \
-         numbers. Keep statements under 240 characters."
+         that note's number to the end of the tag, as in \
+         \"[kind:importance:expiry:entity=Name/type:replaces=3]\"; each list has its own numbers. Keep statements under 240 characters."
     );
     let threads = "threads: new promises, questions, dangers and goals that will need an answer, at \
          most five, as \"[arc] Hanna promised Ruben to find the bell.\"; open threads that came to \
@@ -177,7 +195,7 @@ fn task(input: &TogetherInput<'_>) -> String {
     if input.checks {
         lists.push(
             "contradictions: statements in the newest replies of characters that cannot be true \
-             together with what is known below, one sentence each. A change that the story tells \
+             together with the cards, the notes or the story before, one sentence each. A change that the story tells \
              of is no contradiction, nor is a lie."
                 .to_owned(),
         );
@@ -285,14 +303,18 @@ pub fn parse(reply: &str, members: &[&str]) -> Replies {
     }
 }
 
+/// The lists of a reply; `None` if it is no answer.
+fn read(reply: &str, members: &[&str], rules: TextRules) -> Option<Replies> {
+    let is_nothing = || !reply.trim().is_empty() && says_nothing(reply, rules);
+    let nothing = || is_nothing().then(|| Replies::nothing(members.len()));
+    Some(parse(reply, members)).filter(|replies| *replies != Replies::default()).or_else(nothing)
+}
+
 /// Asks for all tiers at once.
 pub fn run(input: &TogetherInput<'_>, script: &mut Script<'_>) -> Result<Replies, Need> {
     let names: Vec<&str> = input.members.iter().map(|member| member.name).collect();
-    let question = prompt_for(input);
-    let is_answer = |replies: &Replies| *replies != Replies::default();
-    let replies = script.ask_for(question, input.config.rules.text, |reply| {
-        Some(parse(reply, &names)).filter(is_answer)
-    });
+    let (question, rules) = (prompt_for(input), input.config.rules.text);
+    let replies = script.ask_for(question, rules, |reply| read(reply, &names, rules));
     match replies {
         // Every tier then asks for itself.
         Err(Need::Unreadable(_)) => Ok(Replies::default()),
@@ -316,6 +338,19 @@ mod tests {
         for reply in ["", "NONE", "[fact] x", "{\"sessions\": []}", "{\"session\": [1]}"] {
             assert_eq!(parse(reply, &["Mara"]), Replies::default(), "{reply}");
         }
+    }
+
+    #[test]
+    fn a_model_with_nothing_to_note_answers_every_list() {
+        let read = |reply: &str| read(reply, &["Mara"], TextRules::Tolerant);
+        for reply in ["NONE", "There is nothing new to note."] {
+            assert_eq!(read(reply), Some(Replies::nothing(1)), "{reply}");
+        }
+        for reply in ["", "I'm sorry, but I can't help with that.", "[fact] Mara keeps bees."] {
+            assert_eq!(read(reply), None, "{reply}");
+        }
+        let lists = read("{\"session\": []}").map(|replies| replies.session);
+        assert_eq!(lists, Some(Some("NONE".to_owned())));
     }
 
     #[test]

@@ -36,11 +36,11 @@ pub(in crate::tiers) const VALUES: &str = "importance: 1 minor, 2 notable, 3 vit
 
 /// What every statement must be, for prompts.
 pub(in crate::tiers) const RULES: &str = "only what the text shows, nothing guessed. Name people instead of saying he, she, they or the \
-     user. One statement per line. If a numbered note is shown again, repeat it word for word.";
+     user. One statement per line. If the text says a numbered note again, repeat that note word for word.";
 
 /// How a statement names the note that it replaces, for prompts.
 pub(in crate::tiers) const REPLACES: &str = "If a statement makes a numbered note untrue or brings it up to date, add its number to the \
-     tag, as in [fact:2:permanent:replaces=3].";
+     end of the tag, as in [kind:importance:expiry:entity=Name/type:replaces=3].";
 
 /// Asks whether one statement replaces another.
 pub fn update_prompt(new: &str, old: &str) -> ModelQuestion {
