@@ -14,8 +14,8 @@ export default defineConfig({
   workers: 2,
   fullyParallel: false,
   // Generous: a busy machine is not a fault of the page.
-  timeout: 180_000,
-  expect: { timeout: 15_000 },
+  timeout: 400_000,
+  expect: { timeout: 30_000 },
   // CI tries a failed test up to twice more and lists it as flaky; at home a failure is a failure.
   retries: process.env.CI ? 2 : 0,
   reporter: [['line']],

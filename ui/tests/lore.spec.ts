@@ -181,7 +181,7 @@ test('a dropped file is imported after its loss report', async ({ page }) => {
     return transfer;
   }, JSON.stringify(world));
   await page.locator('.lore').dispatchEvent('drop', { dataTransfer: data });
-  await expect(page.getByRole('dialog')).toContainText('sillytavern');
+  await expect(page.getByRole('dialog')).toContainText('SillyTavern World Info');
   await axe(page);
   await shot(page, 'import-light');
   await page.getByRole('button', { name: 'Import', exact: true }).click();

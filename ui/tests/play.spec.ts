@@ -108,6 +108,18 @@ test('a newcomer drops a card, plays, swipes, edits, branches, exports and impor
   await last.getByRole('button', { name: 'Previous version' }).click();
   await expect(last.locator('.prose')).toHaveText(first!);
   await expect(page.locator('.elsewhere')).toHaveCount(0);
+  // The menu of the last message is whole, although its pane ends below the button.
+  await last.hover();
+  await page.getByRole('button', { name: 'More for message 21', exact: true }).click();
+  for (const item of await page.getByRole('menuitem').all())
+    await expect(item).toBeInViewport({ ratio: 1 });
+  const covered = await page.getByRole('menuitem', { name: 'Delete' }).evaluate((item) => {
+    const { x, y, width, height } = item.getBoundingClientRect();
+    return document.elementFromPoint(x + width / 2, y + height / 2) !== item;
+  });
+  expect(covered).toBe(false);
+  await page.keyboard.press('Escape');
+  await expect(page.getByRole('menuitem')).toHaveCount(0);
 
   // Edited in place, hidden, a line inserted, all undone by one press each.
   await page.locator('.msg').nth(1).hover();

@@ -101,13 +101,13 @@ test('German is complete enough to click through', async ({ page }) => {
   await expect(page.locator('h1')).toHaveText('Einstellungen');
   await page.getByRole('link', { name: 'Lore', exact: true }).first().click();
   await expect(page.locator('.vr').first()).toBeVisible();
-  await page.goto('/');
+  await page.goto('/c/demo');
   await expect(page.locator('.msg').first()).toBeVisible();
   await shot(page, 'story-german');
 });
 
 test('the keyboard alone reaches prompt, verdicts, lore and help', async ({ page }) => {
-  await page.goto('/');
+  await page.goto('/c/demo');
   await expect(page.locator('.msg').first()).toBeVisible();
   await page.keyboard.press('Enter');
   await expect(page).toHaveURL(/\/prompt$/);
@@ -248,7 +248,7 @@ test('every screen is walked through by Tab alone, and the focus is always seen'
 test('a connection is tried out step by step', async ({ page }) => {
   await page.goto('/settings/models');
   await page.getByRole('button', { name: /^Test/ }).first().click();
-  await expect(page.locator('.conntest .steps li')).toHaveCount(9, { timeout: 20_000 });
+  await expect(page.locator('.conntest .steps li')).toHaveCount(9);
   await axe(page);
   await shot(page, 'connections-light');
 });
@@ -406,7 +406,7 @@ test('why, fix, save and undo by the keyboard alone', async ({ page }) => {
     { key: ['nobodysaysthis'], comment: 'The lantern law', content: 'Lanterns stay lit.' },
   ]);
   try {
-    await page.goto('/');
+    await page.goto('/c/demo');
     await expect(page.locator('.msg').first()).toBeVisible();
     await page.keyboard.press('Control+k');
     await page.keyboard.type('lantern law');

@@ -110,20 +110,27 @@ test('selected words are looked for in lore, asked about, and made an entry', as
         selection.addRange(range);
         return selection.toString().trim();
       });
-    const words = await pick();
-    await expect(page.getByRole('toolbar', { name: 'With these words' })).toBeVisible();
+    // What is drawn anew meanwhile takes the selection away.
+    const toolbar = page.getByRole('toolbar', { name: 'With these words' });
+    let words = '';
+    const picked = () =>
+      expect(async () => {
+        words = await pick();
+        await expect(toolbar).toBeVisible({ timeout: 3000 });
+      }).toPass();
+    await picked();
     await axe(page);
     await shot(page, 'picked-light');
     await page.getByRole('link', { name: 'Find in lore' }).click();
     await expect(page.getByRole('searchbox')).toHaveValue(`"${words}"`);
     await page.goBack();
     await expect(line).toBeVisible();
-    await pick();
+    await picked();
     await page.getByRole('link', { name: 'Why nothing here?' }).click();
     await expect(page).toHaveURL(/\/why\?q=/);
     await page.goBack();
     await expect(line).toBeVisible();
-    await pick();
+    await picked();
     await page.getByRole('button', { name: 'Make an entry' }).click();
     await expect(page.locator('.ed h2')).toHaveText(words);
     await expect(

@@ -36,7 +36,7 @@ test('why not, what each change would do to all stories, apply, test, undo', asy
   // A turn with today's books, which have the entry.
   const { chat } = await demo();
   const before = (await demo()).turns.length;
-  await page.goto('/');
+  await page.goto('/c/demo');
   await page.getByLabel('Your next message').fill('We wait at the causeway.');
   await page.keyboard.press('Control+Enter');
   await expect.poll(async () => (await demo()).turns.length).toBeGreaterThan(before);

@@ -821,7 +821,7 @@ export const de: Record<Key, string> = {
   'import.dialect.cards': 'Kartenbuch mit Dekoratoren',
   'import.dialect.card-v3': 'Character Card V3',
   'import.dialect.seed-002': 'Geschriebene Regeln der Lorebooks',
-  'import.dialect.unorouter': 'unorouter',
+  'import.dialect.unorouter': 'UnoRouter',
   'import.dialect.risu': 'RisuAI',
   'import.dialect.kobold': 'KoboldAI Lite',
   'import.dialect.ai-dungeon': 'AI Dungeon',

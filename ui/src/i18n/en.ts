@@ -808,7 +808,7 @@ export const en = {
   'import.dialect.cards': 'Card book with decorators',
   'import.dialect.card-v3': 'Character Card V3',
   'import.dialect.seed-002': 'Written rules of lorebooks',
-  'import.dialect.unorouter': 'unorouter',
+  'import.dialect.unorouter': 'UnoRouter',
   'import.dialect.risu': 'RisuAI',
   'import.dialect.kobold': 'KoboldAI Lite',
   'import.dialect.ai-dungeon': 'AI Dungeon',
