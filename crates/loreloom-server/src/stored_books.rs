@@ -269,11 +269,12 @@ mod tests {
         let bind = |shelved: &mut Shelved| shelved.bindings = vec![Binding::Chat("c".into())];
         case.arrange(&"z".into(), Some(2), Timestamp(4), bind).await.unwrap();
         let meanwhile = |_: &mut Shelved| {
-            let noted = Change { key: "note".to_owned(), value: Some(Value::Null) };
-            let noted = [noted];
-            let mut writing = std::pin::pin!(documents.change(&tenant, &noted, None, Timestamp(4)));
-            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-            assert!(writing.as_mut().poll(&mut context).is_ready(), "the store never waits");
+            let noted = [Change { key: "note".to_owned(), value: Some(Value::Null) }];
+            let writing = documents.change(&tenant, &noted, None, Timestamp(4));
+            // This thread's runtime waits for this closure.
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            let write = move || runtime.block_on(writing).unwrap();
+            std::thread::scope(|scope| scope.spawn(write).join()).unwrap();
         };
         let late = case.arrange(&"z".into(), None, Timestamp(4), meanwhile).await.unwrap_err();
         assert!(matches!(late, StoredBooksError::Store(StoreError::Outdated { .. })), "{late}");
