@@ -40,7 +40,10 @@ impl<T: SharedDefault> Deref for Sparse<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.0.as_deref().unwrap_or_else(|| T::shared())
+        match &self.0 {
+            Some(own) => own,
+            None => T::shared(),
+        }
     }
 }
 
