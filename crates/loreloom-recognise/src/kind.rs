@@ -22,7 +22,7 @@ const NUDGES: [&str; 3] = [
     "[write your next reply from the point of view of",
 ];
 
-/// How Open WebUI's questions about a chat begin, and how they quote it.
+/// How `Open WebUI`'s questions about a chat begin, and how they quote it.
 const OPEN_WEBUI: [&str; 2] = ["### Task:", "<chat_history>"];
 
 /// Whether a request becomes story.

@@ -141,7 +141,6 @@ impl Recognition {
 impl KnownStories {
     /// Recognises a request; changes nothing.
     pub fn recognise(&self, request: &Request) -> Recognition {
-        let client = self.client(&request.client);
         let followed = self.followed(request);
         let (window, mut speakers) = self.cut(request, followed.as_ref());
         // Ollama loads and unloads models with empty requests. A request that follows a response
@@ -153,15 +152,8 @@ impl KnownStories {
             Some(followed) => (Some(followed), false),
             None => self.locate(request, &window),
         };
-        if alignment.is_none() && request.explicit.generation != Some(GenerationType::Quiet) {
-            let known = request.explicit.chat.is_none();
-            let asks = || {
-                kind::is_bare_question(self, request, &window, client)
-                    || kind::asks_about_a_chat(self, request, &window, client)
-            };
-            if known && asks() {
-                return bare(window, speakers);
-            }
+        if alignment.is_none() && self.is_background_question(request, &window) {
+            return bare(window, speakers);
         }
         let story = alignment.as_ref().map(|found| self.story(found.slot));
         let last = alignment.as_ref().and_then(|found| found.pairs.last().map(|pair| pair.0));
@@ -207,6 +199,15 @@ impl KnownStories {
             fork,
             trunk: reading.trunk,
         }
+    }
+
+    /// Whether a request that shows no known story is a question of the front end itself.
+    fn is_background_question(&self, request: &Request, window: &Window) -> bool {
+        let client = self.client(&request.client);
+        request.explicit.chat.is_none()
+            && request.explicit.generation != Some(GenerationType::Quiet)
+            && (kind::is_bare_question(self, request, window, client)
+                || kind::asks_about_a_chat(self, request, window, client))
     }
 
     /// The pieces of a request, and who speaks them.
