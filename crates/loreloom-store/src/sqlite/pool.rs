@@ -111,12 +111,11 @@ impl ConnectionPool {
         let opened = self.opened.clone();
         Ok(move || {
             let waiting = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let mut connection = match waiting {
-                Some(connection) => connection,
-                None => {
-                    opened.as_ref().map_or(Ok(()), OpenedFile::still_there)?;
-                    connect_to_read(&location)?
-                }
+            let mut connection = if let Some(connection) = waiting {
+                connection
+            } else {
+                opened.as_ref().map_or(Ok(()), OpenedFile::still_there)?;
+                connect_to_read(&location)?
             };
             let result = read(&mut connection);
             idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
