@@ -130,12 +130,9 @@ pub enum StoreError {
     },
     /// The file is another one than when it was opened; nothing can be stored.
     #[error(
-        "`{path}` was moved, deleted or replaced while it was open: put it back, or start this server again"
+        "the database file was moved, deleted or replaced while it was open: put it back, or start this server again"
     )]
-    Replaced {
-        /// The file.
-        path: String,
-    },
+    Replaced,
     /// There is no room left; nothing was stored.
     #[error("the disk is full: nothing was stored while {doing}")]
     Full {

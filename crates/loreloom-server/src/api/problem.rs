@@ -288,7 +288,7 @@ impl From<StoreError> for Problem {
             E::Missing { .. }
             | E::NotADatabase { .. }
             | E::Exists { .. }
-            | E::Replaced { .. }
+            | E::Replaced
             | E::Full { .. }
             | E::Unreachable { .. }
             | E::Damaged { .. }

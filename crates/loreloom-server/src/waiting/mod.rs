@@ -287,10 +287,7 @@ impl WaitingTurns {
 /// Whether the store fails at everything, and not at this write.
 pub(crate) fn is_outage(error: &StoreError) -> bool {
     use StoreError::{Damaged, Database, Full, Replaced, Unreachable};
-    matches!(
-        error,
-        Full { .. } | Database { .. } | Unreachable { .. } | Damaged { .. } | Replaced { .. }
-    )
+    matches!(error, Full { .. } | Database { .. } | Unreachable { .. } | Damaged { .. } | Replaced)
 }
 
 /// The records of a turn for the spill: its library if the spill does not have it, and the turn.

@@ -27,8 +27,7 @@ const NAME: (&str, &str) = ("waiting-turns-", ".spill");
 pub struct SpillFile {
     /// Where files may be, the best place first.
     folders: Vec<PathBuf>,
-    /// What the names of this store's files begin with.
-    prefix: String,
+    names: SpillNames,
     reserve: Option<Reserve>,
     state: Mutex<State>,
 }
@@ -48,23 +47,48 @@ struct OpenSpill {
     file: File,
 }
 
+/// What the names of a store's files begin with.
+#[derive(Debug)]
+struct SpillNames {
+    /// The folder of a store that is a file. The file's name is enough there: a full disk may be
+    /// the reason to move the folder before the next start.
+    beside: Option<(PathBuf, String)>,
+    elsewhere: String,
+}
+
+impl SpillNames {
+    fn of(store: &StoreAddress, folders: &[PathBuf]) -> Self {
+        let Some(file) = store.file() else {
+            return Self { beside: None, elsewhere: named(&store.to_string()) };
+        };
+        let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf());
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let beside = folders.first().map(|folder| (folder.clone(), named(&name)));
+        Self { beside, elsewhere: named(&whole.display().to_string()) }
+    }
+
+    fn in_folder(&self, folder: &Path) -> &str {
+        let beside = self.beside.as_ref().filter(|(own, _)| own == folder);
+        beside.map_or(&self.elsewhere, |(_, name)| name)
+    }
+}
+
+fn named(store: &str) -> String {
+    let mut hash = flate2::Crc::new();
+    hash.update(store.as_bytes());
+    format!("{}{:08x}", NAME.0, hash.sum())
+}
+
 impl SpillFile {
     /// The spill of a store, in the first of these folders that has room. A store that is a file
     /// also gets a reserve of space in the first folder.
     pub fn new(folders: Vec<PathBuf>, store: &StoreAddress) -> Self {
-        let mut hash = flate2::Crc::new();
-        let shown = match store {
-            StoreAddress::File(path) => {
-                std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string()
-            }
-            StoreAddress::Server(_) => store.to_string(),
-        };
-        hash.update(shown.as_bytes());
-        let prefix = format!("{}{:08x}-", NAME.0, hash.sum());
-        let reserve = store.file().and(folders.first()).map(|folder| {
-            Reserve::keep(folder.join(format!("{prefix}{}.reserve", std::process::id())))
-        });
-        Self { folders, prefix, reserve, state: Mutex::default() }
+        let names = SpillNames::of(store, &folders);
+        // All servers of a store share it, so that none is left behind by those that were killed.
+        let reserve = names.beside.as_ref();
+        let reserve =
+            reserve.map(|(folder, name)| Reserve::keep(folder.join(format!("{name}.reserve"))));
+        Self { folders, names, reserve, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -77,7 +101,8 @@ impl SpillFile {
         state: &'state mut State,
         folder: &Path,
     ) -> io::Result<&'state mut OpenSpill> {
-        let path = folder.join(format!("{}{}{}", self.prefix, std::process::id(), NAME.1));
+        let name = self.names.in_folder(folder);
+        let path = folder.join(format!("{name}-{}{}", std::process::id(), NAME.1));
         if let Some(at) = state.own.iter().position(|one| one.path == path) {
             return Ok(&mut state.own[at]);
         }
@@ -98,9 +123,10 @@ impl SpillFile {
         if !is_ours(folder).unwrap_or_default() {
             return Vec::new();
         }
+        let begins = format!("{}-", self.names.in_folder(folder));
         let is_spill = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            name.starts_with(&self.prefix) && name.ends_with(NAME.1)
+            name.starts_with(&begins) && name.ends_with(NAME.1)
         };
         let open = |path: PathBuf| {
             let file = File::options().read(true).write(true).open(&path).ok()?;

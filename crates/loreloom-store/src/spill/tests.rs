@@ -36,6 +36,33 @@ fn another_store_has_other_files() {
     assert_eq!(other.records().unwrap(), Vec::<Vec<u8>>::new());
 }
 
+#[test]
+fn a_folder_that_was_moved_keeps_its_waiting_turns() {
+    let directory = tempfile::tempdir().unwrap();
+    let (full, roomy) = (directory.path().join("full"), directory.path().join("roomy"));
+    let at = |folder: &Path, name: &str| {
+        SpillFile::new(vec![folder.to_path_buf()], &StoreAddress::File(folder.join(name)))
+    };
+    at(&full, "stories.sqlite").append(b"one").unwrap();
+    std::fs::rename(&full, &roomy).unwrap();
+    let other = at(&roomy, "others.sqlite");
+    assert_eq!(other.records().unwrap(), Vec::<Vec<u8>>::new(), "it is another store's");
+    assert_eq!(at(&roomy, "stories.sqlite").records().unwrap(), [b"one"]);
+}
+
+#[test]
+fn a_server_that_was_killed_leaves_no_second_reserve() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path();
+    let store = StoreAddress::File(folder.join("stories.sqlite"));
+    let killed = SpillFile::new(vec![folder.to_path_buf()], &store);
+    std::mem::forget(killed);
+    let next = SpillFile::new(vec![folder.to_path_buf()], &store);
+    assert_eq!(files(folder), 1);
+    drop(next);
+    assert_eq!(files(folder), 0);
+}
+
 #[cfg(unix)]
 #[test]
 fn files_are_private_and_a_folder_that_cannot_be_used_is_passed_over_in_order() {

@@ -29,15 +29,11 @@ impl OpenedFile {
     /// Fails if the name leads to another file by now, or to none.
     pub(super) fn still_there(&self) -> Result<(), StoreError> {
         match FileId::of(&self.path) {
-            Ok(id) if id != self.id => Err(self.replaced()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(self.replaced()),
+            Ok(id) if id != self.id => Err(StoreError::Replaced),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::Replaced),
             // Who cannot look does not know.
             Ok(_) | Err(_) => Ok(()),
         }
-    }
-
-    fn replaced(&self) -> StoreError {
-        StoreError::Replaced { path: self.path.display().to_string() }
     }
 }
 

@@ -74,11 +74,9 @@ async fn what_is_written_to_a_file_that_was_moved_or_replaced_is_not_acknowledge
     };
     assert_eq!(open("first").await, Ok(()));
     renamed("stories.sqlite", "away.sqlite");
-    let refused = format!(
-        "`{}` was moved, deleted or replaced while it was open: put it back, or start this server \
-         again",
-        file.display()
-    );
+    let refused = "the database file was moved, deleted or replaced while it was open: put it \
+                   back, or start this server again"
+        .to_owned();
     assert_eq!(open("lost").await, Err(refused.clone()));
     assert!(!file.exists(), "an empty file would hide that the stories are gone");
     // A backup takes its place.
