@@ -88,6 +88,7 @@ impl<'index> Call<'index> {
         };
         let shared = self.terms.iter().filter(|(stem, _)| has(stem));
         let words: f64 = shared.map(|(_, worth)| worth).sum();
-        words + MEANING * (hit.parts.meaning - USUAL_MEANING).max(0.0)
+        let meaning = hit.parts.meaning + hit.parts.nearest;
+        words + MEANING * (meaning - USUAL_MEANING).max(0.0)
     }
 }

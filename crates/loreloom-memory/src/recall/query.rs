@@ -39,6 +39,8 @@ pub struct PassageHit {
 pub struct Parts {
     /// Its words, with those of the second hop.
     pub words: f64,
+    /// The nearness of its words to those of the question.
+    pub nearest: f64,
     /// Its meaning.
     pub meaning: f64,
     /// Its neighbours.
@@ -53,14 +55,15 @@ pub struct Parts {
 
 impl Parts {
     fn sum(self) -> f64 {
-        self.words + self.meaning + self.neighbours + self.names + self.answers + self.recency
+        let own = self.words + self.nearest + self.meaning;
+        own + self.neighbours + self.names + self.answers + self.recency
     }
 
     /// The channels that found a passage, the largest part first. A part that is small beside the
     /// largest found nothing.
     pub fn channels(self) -> Vec<ChannelScore> {
         let parts = [
-            (self.words, RecallChannel::Words),
+            (self.words + self.nearest, RecallChannel::Words),
             (self.meaning, RecallChannel::Meaning),
             (self.neighbours, RecallChannel::Neighbours),
             (self.names, RecallChannel::Names),
@@ -177,7 +180,8 @@ impl PassageIndex {
             let recency = weights.recency * real(at) / real(self.len().max(1));
             let parts = Parts {
                 words: last.words[at].into(),
-                meaning: (meaning.passages[at] + meaning.nearest[at]).into(),
+                nearest: meaning.nearest[at].into(),
+                meaning: meaning.passages[at].into(),
                 neighbours: last.neighbours[at].into(),
                 names: owed(at),
                 answers: f64::from(form[at]) - owed(at) - recency,

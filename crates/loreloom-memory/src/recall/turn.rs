@@ -3,7 +3,8 @@
 use loreloom_core::chat::{PathItem, Role};
 
 use super::{
-    PassageHit, PassageIndex, PassageQuery, StoryVectors, Weights, calls::Call, speech::asking_part,
+    Parts, PassageHit, PassageIndex, PassageQuery, StoryVectors, Weights, calls::Call,
+    speech::asking_part,
 };
 use crate::{
     record::Entity,
@@ -79,7 +80,8 @@ fn varied(hits: Vec<PassageHit>, most: usize) -> Vec<PassageHit> {
     let mut beside = 0;
     let mut kept = Vec::with_capacity(most);
     for hit in hits {
-        if hit.parts.neighbours > hit.parts.words + hit.parts.meaning {
+        let Parts { words, nearest, meaning, neighbours, .. } = hit.parts;
+        if neighbours > words + nearest + meaning {
             beside += 1;
             if 3 * beside > most {
                 continue;
@@ -124,7 +126,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::recall::{Parts, Passage};
+    use crate::recall::Passage;
 
     #[test]
     fn only_what_the_model_does_not_see_is_recalled() {

@@ -62,7 +62,7 @@ async fn what_was_said_long_ago_is_recalled_when_it_is_asked_for() {
     assert_eq!(recalled["shared"], json!(["grandmother", "hide", "brass", "key"]));
     let channels: Vec<&Value> =
         recalled["channels"].as_array().unwrap().iter().map(|one| &one["channel"]).collect();
-    assert_eq!(channels, ["meaning", "words", "names"], "{recalled}");
+    assert_eq!(channels, ["words", "meaning", "names"], "{recalled}");
     assert_eq!(turn["reproduced"], true, "{turn}");
     let whole = ask(&loreloom, &model, &story, 99).await;
     assert_eq!(whole.matches("under the third step").count(), 1, "never twice: {whole}");
