@@ -39,7 +39,7 @@ pub enum FormatError {
     },
     /// Something packed that unpacks to far more than it is.
     #[error(
-        "a file in an archive may unpack to {ratio} times its size, here {limit} bytes, found more"
+        "a file may have {limit} bytes when unpacked, {ratio} times its packed size, found more"
     )]
     Exploding {
         /// How many times its packed size is allowed.
