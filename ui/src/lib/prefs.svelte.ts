@@ -38,7 +38,7 @@ class Prefs {
   keys = $state(read('keys', ['on', 'off'], 'on') === 'on');
   /** Whether Enter sends a message; with Shift it begins a line. */
   enter = $state(read('enter', ['on', 'off'], 'on') === 'on');
-  /** Whether notices stay until they are closed: for people who need time to read and reach them. */
+  /** Whether notices stay until they are closed, for people who need time to reach them. */
   stay = $state(read('stay', ['on', 'off'], 'off') === 'on');
   /** What a million tokens of prompt cost, and of those that the provider has in its cache. */
   price = $state(text('price'));
