@@ -48,6 +48,7 @@ pub mod macros;
 pub mod note;
 pub mod note_selection;
 pub mod notebook;
+pub mod number;
 pub mod place;
 pub mod prompt;
 pub mod regex_script;

@@ -1,7 +1,7 @@
 //! Texts of one place become one text.
 
 use crate::{
-    dialects::worldinfo::format_world_info,
+    engine::in_format,
     place::{Injection, Provenance},
     report::Span,
     units::Tokens,
@@ -70,10 +70,10 @@ impl Joined {
         self
     }
 
-    /// The same in the front end's format for World Info ([`format_world_info`]). Of a format that
-    /// repeats the lore, the first copy is reported.
+    /// The same in the front end's format for World Info ([`in_format`]). Of a format that repeats
+    /// the lore, the first copy is reported.
     pub(super) fn formatted(self, format: &str) -> Self {
-        let text = format_world_info(&self.text, format);
+        let text = in_format(&self.text, format);
         match format.split_once("{0}") {
             Some((lead, _)) if text.starts_with(lead) && !self.is_empty() => {
                 let trail = text[lead.len() + self.text.len()..].to_owned();

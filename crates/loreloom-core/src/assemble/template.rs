@@ -155,7 +155,7 @@ pub struct PromptTexts {
 }
 
 impl PromptTexts {
-    /// The text of a block. Lore and history are none of these texts.
+    /// The text of a block; `None` for lore and history, which are not texts of their own.
     fn of_block<'a>(&'a self, block: &'a PromptBlock) -> Option<&'a str> {
         Some(match block {
             PromptBlock::Main => &self.main,

@@ -50,7 +50,7 @@ impl ChanceRule {
         let Some(probability) = probability else { return Ok(()) };
         let certain = match self.unrolled {
             Unrolled::Certain => (probability - self.certain).abs() < f64::EPSILON,
-            // What is no number is certain too.
+            // NaN is certain too.
             Unrolled::CertainAndNever => {
                 probability.partial_cmp(&self.certain) != Some(Ordering::Less)
             }

@@ -1,10 +1,11 @@
 //! What one dialect adds to a turn.
 
+use super::verdicts::verdict;
 use crate::{
     chat::Role,
     library::{EntryIx, Library},
     place::{Injection, Place, Provenance},
-    report::{BudgetUse, Verdict, Warning},
+    report::{BudgetUse, Outcome, Stop, Trigger, Verdict, Warning},
     units::Tokens,
 };
 
@@ -30,16 +31,37 @@ impl Contribution {
         self.warnings.extend(other.warnings);
         self.hide_prompts.extend(other.hide_prompts);
     }
-}
 
-/// The text of an entry at its place.
-pub(crate) fn injection(
-    library: &Library,
-    ix: EntryIx,
-    (place, role): (Place, Role),
-    text: String,
-    tokens: Tokens,
-) -> Injection {
-    let (book, entry) = (library.book(ix).id.clone(), library.entry(ix).id.clone());
-    Injection { place, role, text, tokens, source: Provenance::Lore { book, entry } }
+    /// Adds the verdict of an entry of a book that is active; without a place it sends nothing.
+    pub(crate) fn add_active(
+        &mut self,
+        (library, ix): (&Library, EntryIx),
+        place: Option<Place>,
+        tokens: Tokens,
+        trigger: Trigger,
+    ) {
+        let (trigger, shortened_from) = (Box::new(trigger), None);
+        let outcome = Outcome::Activated { place, tokens, shortened_from, trigger };
+        self.verdicts.push(verdict(library, ix, outcome));
+    }
+
+    /// Adds the verdicts of entries that a rule stopped.
+    pub(crate) fn add_stopped(&mut self, library: &Library, stopped: Vec<(EntryIx, Stop)>) {
+        let stopped = stopped.into_iter();
+        let verdicts = stopped.map(|(ix, stop)| verdict(library, ix, Outcome::Stopped(stop)));
+        self.verdicts.extend(verdicts);
+    }
+
+    /// Adds the text of an entry at its place.
+    pub(crate) fn inject(
+        &mut self,
+        (library, ix): (&Library, EntryIx),
+        (place, role): (Place, Role),
+        text: &str,
+        tokens: Tokens,
+    ) {
+        let (book, entry) = (library.book(ix).id.clone(), library.entry(ix).id.clone());
+        let (text, source) = (text.to_owned(), Provenance::Lore { book, entry });
+        self.injections.push(Injection { place, role, text, tokens, source });
+    }
 }

@@ -56,12 +56,16 @@ pub(crate) struct GroupRules {
     pub(crate) double_removal: bool,
 }
 
-/// What groups ask a dialect.
+/// What groups ask a dialect. One that settles its groups once, without scores, has only dice.
 pub(crate) trait GroupFacts {
     /// How many keys a candidate matches.
-    fn score(&mut self, at: usize) -> usize;
+    fn score(&mut self, _at: usize) -> usize {
+        0
+    }
     /// Whether an entry that is already active fills this group.
-    fn is_filled(&self, group: &str) -> bool;
+    fn is_filled(&self, _group: &str) -> bool {
+        false
+    }
     /// The dice that draw by weight.
     fn dice(&mut self) -> &mut dyn Dice;
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{
     cause::{EntryMatch, Why},
     scanner::Scanner,
-    texts::{Limit, ScanReach, SlowKey},
+    texts::{Limits, ScanReach, SlowKey},
 };
 use crate::{
     book::SelectiveLogic,
@@ -55,9 +55,8 @@ impl Scanner<'_> {
     }
 
     /// A reach with no more of the chat than the entry's own limits.
-    pub(crate) fn limited(&mut self, reach: ScanReach, limits: [Option<Limit>; 2]) -> ScanReach {
-        let limits = limits.into_iter().flatten();
-        limits.fold(reach, |reach, limit| self.texts.limited(reach, limit, self.counter))
+    pub(crate) fn limited(&mut self, reach: ScanReach, limits: Limits) -> ScanReach {
+        self.texts.limited(reach, limits, self.counter)
     }
 
     /// Lets an entry in by its keys.
@@ -122,32 +121,28 @@ impl Scanner<'_> {
         }
     }
 
-    /// A near miss: a key that is in the chat, but further back than the entry scans.
-    /// Messages beyond the usual reach must be scanned for that.
-    pub(crate) fn out_of_reach(
+    /// What to say about an entry of which no key was found. Its key may be in the chat, but
+    /// further back than the entry scans: messages beyond the usual reach must be scanned for that.
+    pub(crate) fn near_miss(
         &mut self,
         ix: EntryIx,
         keys: &[CompiledKey],
         own: ScanReach,
-        limits: [Option<Limit>; 2],
-    ) -> Option<Stop> {
+        limits: Limits,
+    ) -> Stop {
         let anywhere =
             ScanReach { messages: MOST_MESSAGES, cut: 0, opened: self.texts.opens(), ..own };
-        let (key, distance) = keys.iter().find_map(|key| {
+        let found = keys.iter().find_map(|key| {
             let probe = self.probe(key);
             let held = self.texts.holds(ix, key, &probe, anywhere);
             Some((key, held.then(|| self.texts.distance(key, &probe))??))
-        })?;
+        });
+        let Some((key, distance)) = found else { return Stop::NoKeyFound };
         let mut stop = Stop::out_of_reach(&*key.raw, distance, own.messages);
         if let Stop::OutOfReach { characters, tokens, .. } = &mut stop {
-            for limit in limits.into_iter().flatten() {
-                match limit {
-                    Limit::Characters(most) => *characters = Some(most),
-                    Limit::Tokens(most) => *tokens = Some(most),
-                }
-            }
+            (*characters, *tokens) = (limits.characters, limits.tokens);
         }
-        Some(stop)
+        stop
     }
 }
 

@@ -25,6 +25,7 @@ pub use self::{
     decide::{Decision, PreparedTurn, decide, finish, prepare},
     input::EngineInput,
     placing::DEFAULT_DEPTH,
+    render::in_format,
     same_text::SameText,
     verdicts::verdicts,
 };

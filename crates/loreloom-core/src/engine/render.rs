@@ -4,11 +4,14 @@ use std::{borrow::Cow, sync::Arc};
 
 use super::scanner::Scanner;
 use crate::{
+    book::is_js_space,
     dice::{Dice, Roll},
     ids::EntryId,
     macros::{Draw, MacroValues, VariableChanges, Variables},
     regex_script::RegexScript,
+    rules::Rules,
     scan::Steps,
+    turn::Turn,
     units::Depth,
 };
 
@@ -50,18 +53,50 @@ pub(crate) fn expand<'body>(
     (text, writes)
 }
 
-/// A text after the scripts that change lore. `depth` is its depth in the chat, if it has one.
-/// All texts of a turn share `steps`.
-pub(crate) fn rewrite(
-    text: &Arc<str>,
-    depth: Option<Depth>,
-    scripts: &[RegexScript],
-    macros: &MacroValues<'_>,
-    steps: &Steps,
-) -> Arc<str> {
-    let mut text = Arc::clone(text);
-    for script in scripts.iter().filter(|script| script.applies_to_lore(depth)) {
-        text = script.apply(&text, macros, steps).into();
+/// The scripts that change lore on its way into the prompt.
+pub(crate) struct LoreScripts<'a> {
+    scripts: &'a [RegexScript],
+    /// All texts of a turn share them.
+    steps: Steps,
+}
+
+impl<'a> LoreScripts<'a> {
+    /// The scripts of these rules.
+    pub(crate) fn all(rules: &'a Rules) -> Self {
+        Self { scripts: &rules.regex_scripts, steps: Steps::within(rules.steps) }
     }
-    text
+
+    /// Those that run in a turn.
+    pub(crate) fn of(turn: &Turn<'_>, rules: &'a Rules) -> Self {
+        Self { scripts: turn.scripts(rules), ..Self::all(rules) }
+    }
+
+    fn at(&self, depth: Option<Depth>) -> impl Iterator<Item = &'a RegexScript> {
+        self.scripts.iter().filter(move |script| script.applies_to_lore(depth))
+    }
+
+    /// Whether any of them runs over a text. `depth` is its depth in the chat, if it has one.
+    pub(crate) fn run_at(&self, depth: Option<Depth>) -> bool {
+        self.at(depth).next().is_some()
+    }
+
+    /// A text after the scripts.
+    pub(crate) fn apply(
+        &self,
+        text: &Arc<str>,
+        depth: Option<Depth>,
+        macros: &MacroValues<'_>,
+    ) -> Arc<str> {
+        self.at(depth)
+            .fold(Arc::clone(text), |text, script| script.apply(&text, macros, &self.steps).into())
+    }
+}
+
+/// A text in a format: each `{0}` becomes the text. A blank format leaves it alone.
+pub fn in_format(text: &str, format: &str) -> String {
+    if text.is_empty() || format.trim_matches(is_js_space).is_empty() {
+        text.to_owned()
+    } else {
+        format.replace("{0}", text)
+    }
 }

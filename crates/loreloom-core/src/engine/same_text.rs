@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Decision, EngineInput};
 use crate::{
     ids::{BookId, EntryId},
-    library::Library,
+    library::{EntryIx, Library},
     place::{Injection, Provenance},
     report::Stop,
     room::take_out,
@@ -32,18 +32,34 @@ impl SameText {
 
 /// The texts that the dialects of a turn have taken so far. A copy in another book is left out
 /// before it costs any budget.
-#[derive(Debug, Default)]
-pub(crate) struct TakenTexts(FxHashMap<String, (BookId, EntryId)>);
+#[derive(Debug)]
+pub(crate) struct TakenTexts {
+    /// Each text with the first entry that has it; `None` if copies are not looked for.
+    first: Option<FxHashMap<String, (BookId, EntryId)>>,
+}
 
 impl TakenTexts {
-    /// The first entry of another book with the same text, as the reason to leave this one out.
-    pub(crate) fn copied(&self, book: &BookId, text: &str) -> Option<Stop> {
-        let (other, of) = self.0.get(text.trim())?;
-        (other != book).then(|| Stop::Copied { of: of.clone() })
+    /// No texts yet. Copies need two books.
+    pub(crate) fn new(input: &EngineInput<'_>) -> Self {
+        let looks = input.rules.same_text == SameText::Once && input.library.books().len() > 1;
+        Self { first: looks.then(FxHashMap::default) }
+    }
+
+    /// Whether an entry of another book has taken the text of this entry.
+    pub(crate) fn check(&self, library: &Library, ix: EntryIx, text: &str) -> Result<(), Stop> {
+        match self.copied(&library.book(ix).id, text) {
+            Some(of) => Err(Stop::Copied { of: of.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Remembers the text of an entry.
+    pub(crate) fn take(&mut self, library: &Library, ix: EntryIx, text: &str) {
+        self.add(&library.book(ix).id, &library.entry(ix).id, text);
     }
 
     /// Remembers the texts that a dialect puts into the prompt.
-    pub(crate) fn add_injections(&mut self, injections: &[Injection]) {
+    pub(crate) fn take_injections(&mut self, injections: &[Injection]) {
         for Injection { text, source, .. } in injections {
             if let Provenance::Lore { book, entry } = source {
                 self.add(book, entry, text);
@@ -51,40 +67,34 @@ impl TakenTexts {
         }
     }
 
-    /// Remembers a text.
-    pub(crate) fn add(&mut self, book: &BookId, entry: &EntryId, text: &str) {
+    /// The first entry of another book with the same text.
+    fn copied(&self, book: &BookId, text: &str) -> Option<&EntryId> {
+        let (other, of) = self.first.as_ref()?.get(text.trim())?;
+        (other != book).then_some(of)
+    }
+
+    fn add(&mut self, book: &BookId, entry: &EntryId, text: &str) {
         let text = text.trim();
-        if !text.is_empty() && !self.0.contains_key(text) {
-            self.0.insert(text.to_owned(), (book.clone(), entry.clone()));
+        if let Some(first) = self.first.as_mut().filter(|first| !first.contains_key(text))
+            && !text.is_empty()
+        {
+            first.insert(text.to_owned(), (book.clone(), entry.clone()));
         }
     }
 }
 
-/// Whether copies are looked for: they need two books.
-pub(crate) fn finds_copies(input: &EngineInput<'_>) -> bool {
-    input.rules.same_text == SameText::Once && input.library.books().len() > 1
-}
-
 /// Takes out texts that an entry of another book has put in before.
 pub(super) fn drop_repeats(decision: &mut Decision, library: &Library) {
-    let mut first: FxHashMap<String, (BookId, EntryId)> = FxHashMap::default();
+    let mut taken = TakenTexts { first: Some(FxHashMap::default()) };
     let mut repeats: Vec<(EntryId, EntryId)> = Vec::new();
     decision.injections.retain(|Injection { text, source, .. }| {
-        let (Provenance::Lore { book, entry }, text) = (source, text.trim()) else { return true };
-        if text.is_empty() {
+        let Provenance::Lore { book, entry } = source else { return true };
+        let Some(of) = taken.copied(book, text).cloned() else {
+            taken.add(book, entry, text);
             return true;
-        }
-        match first.get(text) {
-            Some((other, of)) if other != book => {
-                repeats.push((entry.clone(), of.clone()));
-                false
-            }
-            Some(_) => true,
-            None => {
-                first.insert(text.to_owned(), (book.clone(), entry.clone()));
-                true
-            }
-        }
+        };
+        repeats.push((entry.clone(), of));
+        false
     });
     for (entry, of) in repeats {
         if let Some((pool, tokens)) = take_out(decision, &entry, library, |_| Stop::Copied { of }) {

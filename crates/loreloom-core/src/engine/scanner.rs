@@ -65,6 +65,14 @@ impl<'a> Scanner<'a> {
         self.live.extend(entries.into_iter().filter(ours).flat_map(|ix| active.ranks(ix)));
     }
 
+    /// Looks at the entries that may fire whatever the texts hold: those of these ranks, and
+    /// those that stay because they fired before.
+    pub(crate) fn look_at_lasting(&mut self, always: &[u32]) {
+        self.live.extend(always);
+        let sticky: Vec<EntryIx> = self.timing.sticky_entries().collect();
+        self.look_at(sticky);
+    }
+
     /// Looks at these ranks in the next pass.
     pub(crate) fn look_at_ranks(&mut self, ranks: impl IntoIterator<Item = u32>) {
         self.live.extend(ranks);

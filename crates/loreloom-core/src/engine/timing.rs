@@ -25,6 +25,9 @@ pub(crate) struct Timing {
     cooldown: FxHashMap<EntryIx, MessageCount>,
     /// The records after the turn so far.
     pub(crate) state: StoryState,
+    length: MessageCount,
+    /// Nothing is recorded.
+    dry_run: bool,
 }
 
 /// How far recursion has come, for entries that wait for it or take no part in it.
@@ -44,11 +47,11 @@ impl Timing {
     pub(crate) fn begin(input: &EngineInput<'_>) -> Self {
         let EngineInput { library, active, turn, state, .. } = *input;
         let (sticky, cooldown) = (FxHashMap::default(), FxHashMap::default());
-        let mut effects = Self { sticky, cooldown, state: state.clone() };
-        if turn.input.dry_run {
+        let (length, dry_run) = (turn.length(), turn.input.dry_run);
+        let mut effects = Self { sticky, cooldown, state: state.clone(), length, dry_run };
+        if dry_run {
             return effects;
         }
-        let length = turn.length();
         let entry_of = |id: &EntryId, record: &TimedRecord| {
             let fingerprint = record.fingerprint?;
             let timed = active.with_fingerprint(fingerprint);
@@ -66,7 +69,7 @@ impl Timing {
                 }
                 Fate::Ended(ix) => {
                     effects.state.sticky.remove(id);
-                    effects.cool_down(library, ix, length);
+                    effects.cool_down(library, ix);
                 }
             }
         }
@@ -87,12 +90,12 @@ impl Timing {
 
     /// When a sticky effect ends, the entry's cooldown begins, whatever ran before. It belongs to
     /// the entry, even if the ended record had another name.
-    fn cool_down(&mut self, library: &Library, ix: EntryIx, length: MessageCount) {
+    fn cool_down(&mut self, library: &Library, ix: EntryIx) {
         let Some(cooldown) = timed(library, ix).cooldown else { return };
         let compiled = library.compiled(ix);
         let (fingerprint, id) = (compiled.fingerprint, &library.entry(compiled.slot).id);
-        let end = MessageCount(length.0.saturating_add(cooldown));
-        let record = TimedRecord { fingerprint, start: length, end, protected: true };
+        let record = begun(fingerprint, self.length, cooldown);
+        let (end, record) = (record.end, TimedRecord { protected: true, ..record });
         self.state.cooldown.insert(id.clone(), record);
         self.cooldown.insert(ix, end);
     }
@@ -139,17 +142,17 @@ impl Timing {
 
     /// Records that an entry matched. Only its first match counts.
     pub(crate) fn remember_match(&mut self, id: &EntryId, turn: &Turn<'_>) {
-        let now = turn.answers.unwrap_or_default();
-        self.state.first_match.entry(id.clone()).or_insert(now);
+        if !self.dry_run {
+            let now = turn.answers.unwrap_or_default();
+            self.state.first_match.entry(id.clone()).or_insert(now);
+        }
     }
 
     /// Begins the effects of an activated entry; one that runs is not begun again.
-    pub(crate) fn activate(
-        &mut self,
-        library: &Library,
-        (ix, instead): (EntryIx, Option<&Entry>),
-        length: MessageCount,
-    ) {
+    pub(crate) fn activate(&mut self, library: &Library, ix: EntryIx, instead: Option<&Entry>) {
+        if self.dry_run {
+            return;
+        }
         let compiled = library.compiled(ix);
         // What the front end sent is recognised only by a fingerprint that it sent along.
         let (timed, fingerprint) = match instead {
@@ -161,7 +164,7 @@ impl Timing {
             [(timed.sticky, &mut self.state.sticky), (timed.cooldown, &mut self.state.cooldown)];
         for (messages, records) in effects {
             if let Some(messages) = messages {
-                records.entry(id.clone()).or_insert(begun(fingerprint, length, messages));
+                records.entry(id.clone()).or_insert(begun(fingerprint, self.length, messages));
             }
         }
     }
@@ -173,7 +176,7 @@ pub(crate) fn begun(fingerprint: Option<u64>, length: MessageCount, messages: u3
     TimedRecord { fingerprint, start: length, end, protected: false }
 }
 
-/// Where an effect ends that runs in a chat of this length, for those who know whose it is.
+/// Where an effect ends that runs in a chat of this length, for callers that know its owner.
 pub(crate) fn runs_until(record: &TimedRecord, length: MessageCount) -> Option<MessageCount> {
     match judge(record, Some(EntryIx(0)), length, |_| true) {
         Fate::Running(_) => Some(record.end),
@@ -252,7 +255,7 @@ fn timed(library: &Library, ix: EntryIx) -> Timed {
     running(library.entry(ix).activation.timed)
 }
 
-/// Effects of no length are none.
+/// Effects without a length do not count.
 fn running(timed: Timed) -> Timed {
     let some = |value: Option<u32>| value.filter(|&messages| messages > 0);
     Timed { sticky: some(timed.sticky), cooldown: some(timed.cooldown), ..timed }

@@ -46,12 +46,42 @@ impl<K: Copy + Eq + Hash + Ord> Stops<K> {
         self.0.keys().copied()
     }
 
+    /// The candidates that no rule stops. The stops of the others are recorded.
+    pub(crate) fn divide<T>(
+        &mut self,
+        all: Vec<T>,
+        key: impl Fn(&T) -> K,
+        judge: impl FnMut(&T) -> Option<Stop>,
+    ) -> Vec<T> {
+        let (kept, stopped) = divide(all, judge);
+        for (one, stop) in stopped {
+            self.add(key(&one), stop);
+        }
+        kept
+    }
+
     /// All stops by candidate, in order.
     pub(crate) fn take_sorted(&mut self) -> Vec<(K, Stop)> {
         let mut stops: Vec<(K, Stop)> = self.0.drain().collect();
         stops.sort_unstable_by_key(|(key, _)| *key);
         stops
     }
+}
+
+/// Splits candidates into those that stay and those that a rule stops.
+pub(crate) fn divide<T>(
+    all: Vec<T>,
+    mut judge: impl FnMut(&T) -> Option<Stop>,
+) -> (Vec<T>, Vec<(T, Stop)>) {
+    let mut kept = Vec::with_capacity(all.len());
+    let mut stopped = Vec::new();
+    for one in all {
+        match judge(&one) {
+            Some(stop) => stopped.push((one, stop)),
+            None => kept.push(one),
+        }
+    }
+    (kept, stopped)
 }
 
 /// What was decided about an entry of a book, as reports say it.

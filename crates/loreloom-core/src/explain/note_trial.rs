@@ -12,6 +12,7 @@ use crate::{
     engine::{EngineInput, decide, verdicts},
     ids::EntryId,
     library::{EntryIx, Library},
+    number::whole,
     report::{Outcome, Report, Stop, Verdict},
     rules::Rules,
     state::StoryState,
@@ -276,11 +277,6 @@ impl Trial for NoteTrial<'_> {
 }
 
 /// How many times more a key must occur.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a warmup is small, and the cast saturates"
-)]
 fn missing_times(needed: f64, found: u32) -> usize {
-    (needed - f64::from(found)).ceil().clamp(1.0, 100.0) as usize
+    whole((needed - f64::from(found)).ceil()).clamp(1, 100) as usize
 }

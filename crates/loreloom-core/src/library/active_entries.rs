@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Dialect, EntryIx, Library};
 use crate::{
-    dialects::{cards::Furthest, worldinfo::Strategy},
-    sort::stable_by,
+    dialects::worldinfo::Strategy, engine::texts::Furthest, number::whole, sort::stable_by,
 };
 
 /// Why a book is active.
@@ -49,10 +48,8 @@ pub struct ActiveEntries {
     levels: Vec<u32>,
     /// Entries by fingerprint.
     timed: FxHashMap<u64, EntryIx>,
-    /// The furthest any entry of its own scans.
-    deepest: u32,
-    /// The same of entries that count characters.
-    widest: u32,
+    /// The furthest any entry of World Info scans that says so itself.
+    furthest: Furthest,
     cards: ActiveCardEntries,
 }
 
@@ -179,8 +176,7 @@ impl ActiveEntries {
             always: Vec::new(),
             levels: Vec::new(),
             timed: FxHashMap::default(),
-            deepest: 0,
-            widest: 0,
+            furthest: Furthest::default(),
             order: Vec::new(),
             cards: ActiveCardEntries::default(),
         };
@@ -197,9 +193,10 @@ impl ActiveEntries {
             if let Some(fingerprint) = compiled.fingerprint {
                 active.timed.entry(fingerprint).or_insert(ix);
             }
-            active.deepest =
-                active.deepest.max(messages(entry.activation.scan.messages.unwrap_or(0.0)));
-            active.widest = active.widest.max(compiled.characters.unwrap_or(0));
+            active.furthest = active.furthest.or(Furthest {
+                messages: messages(entry.activation.scan.messages.unwrap_or(0.0)),
+                characters: compiled.characters.unwrap_or(0),
+            });
         }
         active.levels.sort_unstable();
         active.levels.dedup();
@@ -287,13 +284,8 @@ impl ActiveEntries {
         self.timed.get(&fingerprint).copied()
     }
 
-    pub(crate) fn deepest(&self) -> u32 {
-        self.deepest
-    }
-
-    /// The most characters that any entry of World Info scans.
-    pub(crate) fn widest(&self) -> u32 {
-        self.widest
+    pub(crate) fn furthest(&self) -> Furthest {
+        self.furthest
     }
 }
 
@@ -301,13 +293,8 @@ impl ActiveEntries {
 pub(crate) const MOST_MESSAGES: u32 = 1000;
 
 /// A scan depth as a number of messages: cut to whole ones, none below 0.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "clamped to 0..=1000 first; NaN casts to 0"
-)]
 pub(crate) fn messages(depth: f64) -> u32 {
-    depth.clamp(0.0, f64::from(MOST_MESSAGES)) as u32
+    whole(depth).min(MOST_MESSAGES)
 }
 
 fn once(books: impl Iterator<Item = usize>, taken: &[&Vec<usize>]) -> Vec<usize> {

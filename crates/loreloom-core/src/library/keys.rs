@@ -96,7 +96,7 @@ impl CompiledKey {
         let (raw, taken) = (key.raw(), key.taken());
         let probe = match key {
             _ if raw.is_empty() => Probe::Never,
-            // Its text is not what is looked for: macros in it are none.
+            // Its text is not what is looked for, so macros in it do not count.
             Key::Regex(regex) if taken == KeyOrigin::Pattern => Probe::of_pattern(regex, mode),
             Key::Literal(_) | Key::Regex(_) if macros::is_dynamic(raw) => Probe::Dynamic,
             Key::Literal(_) | Key::Regex(_) => {

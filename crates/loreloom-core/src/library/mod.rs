@@ -47,6 +47,13 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntryIx(pub u32);
 
+impl EntryIx {
+    /// The entry at a place of a list.
+    pub(crate) fn at(place: usize) -> Self {
+        Self(u32::try_from(place).unwrap_or(u32::MAX))
+    }
+}
+
 /// All lore, compiled.
 #[derive(Debug)]
 pub struct Library {
@@ -65,7 +72,7 @@ struct CompiledBooks {
     by_id: FxHashMap<EntryId, EntryIx>,
     world_info: FoldingIndexes,
     cards: FoldingIndexes,
-    /// Keys that look like regular expressions and are none.
+    /// Keys that look like regular expressions but are not.
     not_regexes: Vec<(EntryIx, Box<str>)>,
     /// Entries by the slot they share, without the first.
     sharing: FxHashMap<EntryIx, Vec<EntryIx>>,
@@ -268,7 +275,7 @@ impl Library {
                 | Probe::Dynamic => None,
             })
         };
-        (0..self.len()).filter_map(|at| u32::try_from(at).ok()).map(EntryIx).flat_map(regex)
+        (0..self.len()).map(EntryIx::at).flat_map(regex)
     }
 
     /// All entries that share one result.
@@ -289,7 +296,7 @@ impl Library {
     pub(crate) fn entries_of(&self, book: usize) -> impl Iterator<Item = EntryIx> {
         let first = self.own.entries.partition_point(|entry| (entry.book as usize) < book);
         let last = self.own.entries.partition_point(|entry| (entry.book as usize) <= book);
-        (first..last).map(index)
+        (first..last).map(EntryIx::at)
     }
 
     /// The key index of some stages and a folding.
@@ -300,10 +307,6 @@ impl Library {
         };
         &indexes[folding.index()]
     }
-}
-
-fn index(at: usize) -> EntryIx {
-    EntryIx(u32::try_from(at).unwrap_or(u32::MAX))
 }
 
 struct Compiler<'rules> {
@@ -385,7 +388,7 @@ impl<'rules> Compiler<'rules> {
         // By the ids that entries had in a file they crossed from: copies name those.
         let mut former_slots: FxHashMap<String, EntryIx> = FxHashMap::default();
         for (place, entry) in book.entries.iter().enumerate() {
-            let ix = index(self.entries.len());
+            let ix = EntryIx::at(self.entries.len());
             let slot = match self.slot_name(book, entry, stages) {
                 Some(name) => *slots.entry(name).or_insert(ix),
                 None => ix,

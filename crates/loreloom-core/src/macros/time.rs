@@ -19,7 +19,7 @@ const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// What a time macro gives; `None` if the name is none.
+/// What a time macro gives; `None` if no macro has the name.
 pub(super) fn value(at: Timestamp, name: &str, argument: &str) -> Option<String> {
     Some(match name {
         "time" => {

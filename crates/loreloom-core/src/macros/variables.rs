@@ -105,7 +105,7 @@ impl Operation {
 }
 
 impl Expansion<'_, '_> {
-    /// What a variable macro gives; `None` if the name is none, or nobody keeps variables.
+    /// What a variable macro gives; `None` if no macro has the name, or nothing keeps variables.
     /// Where nobody writes, in keys, macros that write stay as they are.
     pub(super) fn variable(&self, name: &str, argument: &str) -> Option<Cow<'static, str>> {
         self.variables?;

@@ -26,10 +26,10 @@ pub struct NoteChoice {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// Not very.
+    /// Not very: all that is asked for, unless the rules say more.
+    #[default]
     Low,
     /// Somewhat, also if it did not say.
-    #[default]
     Medium,
     /// Very.
     High,

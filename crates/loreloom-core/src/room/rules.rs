@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::Tokens;
+use crate::{number::whole, units::Tokens};
 
 /// The budget over everything: what all sources may take together, and what gives way when the
 /// model's context is full.
@@ -37,15 +37,10 @@ impl RoomRules {
     }
 
     /// The total with a context of this size.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "never negative, and the cast saturates"
-    )]
     pub fn total(&self, context: Tokens) -> Option<Tokens> {
-        let share = self.total_percent.map(|percent| {
-            Tokens((f64::from(context.0) * percent.clamp(0.0, 100.0) / 100.0).floor() as u32)
-        });
+        let share = self
+            .total_percent
+            .map(|percent| Tokens(whole(f64::from(context.0) * percent.clamp(0.0, 100.0) / 100.0)));
         share.into_iter().chain(self.total_tokens.map(Tokens)).min()
     }
 

@@ -150,7 +150,7 @@ fn collapsed(text: &str) -> String {
     out
 }
 
-/// The bytes of `raw` that a span of the folded text stands for.
+/// The bytes of `raw` that a span of the folded text came from.
 ///
 /// Walks the text: only matches that somebody looks at are mapped back, and only in texts
 /// where folding may have changed lengths.

@@ -36,7 +36,7 @@ impl ScanText {
         self.hash
     }
 
-    /// The bytes of the text that a span of its folded form stands for.
+    /// The bytes of the text that a span of its folded form came from.
     pub fn raw_span(&self, folding: Folding, span: (usize, usize)) -> (usize, usize) {
         let unmoved = self.ascii && folding.blanks() == Blanks::Kept;
         if unmoved { span } else { raw_span(&self.text, folding, span) }

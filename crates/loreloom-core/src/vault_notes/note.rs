@@ -7,6 +7,7 @@ use crate::{
     chat::Role,
     digest::Hasher,
     ids::{BookId, Digest, EntryId},
+    number::whole,
     report::{Outcome, Verdict},
     tokens::TokenCounter,
     units::{Depth, Tokens},
@@ -122,13 +123,8 @@ pub enum NotePosition {
 pub const DEEPEST: u32 = 10_000;
 
 /// A depth as people write it: any number, kept between 0 and [`DEEPEST`].
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "clamped first; NaN casts to 0"
-)]
 pub fn depth_of(number: f64) -> Depth {
-    Depth(number.clamp(0.0, f64::from(DEEPEST)) as u32)
+    Depth(whole(number).min(DEEPEST))
 }
 
 /// How a note relates to others, all by title.

@@ -20,10 +20,10 @@ use super::{
 };
 use crate::{
     dialects::worldinfo,
+    engine::render::LoreScripts,
     library::{EntryIx, Library},
     macros::MacroValues,
     rules::Rules,
-    scan::Steps,
 };
 
 /// Taking marks out can join others; more often than this only text made for it does.
@@ -53,16 +53,16 @@ pub fn strip_echo<'text>(
     library: &Library,
     macros: &MacroValues<'_>,
 ) -> Cow<'text, str> {
-    let steps = Steps::within(rules.steps);
+    let scripts = LoreScripts::all(rules);
     strip(text, &rules.wrap, &|entry| {
         let content = entry.content.trim();
-        let mut all = (0..library.len()).filter_map(|at| u32::try_from(at).ok()).map(EntryIx);
+        let mut all = (0..library.len()).map(EntryIx::at);
         all.any(|ix| {
             // A name is compared at once; making the text may take scripts.
             if entry.fields.name().is_some_and(|name| name != library.entry(ix).title()) {
                 return false;
             }
-            let sent = worldinfo::sent_text(library, ix, &rules.regex_scripts, macros, &steps);
+            let sent = worldinfo::sent_text(library, ix, &scripts, macros);
             sent.trim() == content
         })
     })

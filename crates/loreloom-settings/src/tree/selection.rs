@@ -1,7 +1,7 @@
 //! Whether a model selects notes of vaults, and how it is asked.
 
 use loreloom_core::dialects::vault::{
-    OnFailure, OnNothing, SelectFrom, SelectionRules, SummaryMode, Threshold,
+    Confidence, OnFailure, OnNothing, SelectFrom, SelectionRules, SummaryMode,
 };
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub struct SelectionSection {
     /// Who decides which notes a turn needs.
     pub mode: SelectionMode,
     /// How sure the model must be.
-    pub confidence: Threshold,
+    pub confidence: Confidence,
     /// What happens when the model fails.
     pub on_failure: OnSelectorFailure,
     /// What happens when the model chooses nothing.

@@ -9,7 +9,7 @@ use crate::{
 /// sentence, and must fill lines of its own.
 const TELLING: usize = 40;
 
-/// Everything in a prompt that is no story, one folded line after the other.
+/// Everything in a prompt that is not the story, one folded line after the other.
 pub(super) struct Present(String);
 
 impl Present {

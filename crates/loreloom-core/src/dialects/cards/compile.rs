@@ -12,7 +12,7 @@ use super::{
 use crate::{
     book::{Book, Entry, Force, Gates, Inject, InjectOp, Key, Position},
     dialects::cards::decorators::{InjectDirective, InjectTarget},
-    engine::texts::card_bits,
+    engine::texts::{Furthest, Limits, card_bits},
     library::{CompiledKey, EntryIx, Filing, MOST_MESSAGES, messages},
     turn::TurnInput,
 };
@@ -107,24 +107,6 @@ impl CardEntry {
     }
 }
 
-/// How far back something scans: so many messages or so many characters, whichever is more.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Furthest {
-    pub(crate) messages: u32,
-    pub(crate) characters: u32,
-}
-
-impl Furthest {
-    /// The further of two.
-    #[must_use]
-    pub(crate) fn or(self, other: Self) -> Self {
-        Self {
-            messages: self.messages.max(other.messages),
-            characters: self.characters.max(other.characters),
-        }
-    }
-}
-
 struct EntryReading<'a> {
     /// The entry as it is stored.
     stored: &'a Entry,
@@ -168,8 +150,7 @@ impl EntryReading<'_> {
                 .or(counted)
                 .unwrap_or(rules.scan_depth)
                 .min(rules.scan_depth_most),
-            characters,
-            tokens,
+            limits: Limits { characters, tokens },
             sources: card_bits(activation.sources),
             sees_lore: !entry.recursion.exclude && entry.recursion.scan_lore != Some(false),
             feeds: said.feeds.or_else(|| entry.recursion.prevent.then_some(false)),
@@ -302,11 +283,13 @@ impl EntryReading<'_> {
 
 impl Terms {
     fn furthest(&self) -> Furthest {
-        match self.characters {
-            Some(characters) if self.depth == MOST_MESSAGES && self.tokens.is_none() => {
+        match self.limits {
+            Limits { characters: Some(characters), tokens: None }
+                if self.depth == MOST_MESSAGES =>
+            {
                 Furthest { messages: 0, characters }
             }
-            _ => Furthest { messages: self.depth, characters: 0 },
+            _ => Furthest::messages(self.depth),
         }
     }
 

@@ -6,7 +6,10 @@ use super::{
     rules::Cost,
 };
 use crate::{
-    engine::cause::{Cause, Why},
+    engine::{
+        cause::{Cause, Why},
+        in_format,
+    },
     library::EntryIx,
     units::Tokens,
 };
@@ -78,10 +81,7 @@ impl CardScan<'_> {
             piece.text.clear();
             return;
         }
-        let wrapper = &self.rules.wrapper;
-        if !wrapper.trim().is_empty() {
-            piece.text = wrapper.replace("{0}", &piece.text);
-        }
+        piece.text = in_format(&piece.text, &self.rules.wrapper);
         piece.tokens = self.scanner.counter.count(&piece.text);
         let text = match self.rules.cost {
             Cost::Rendered => piece.tokens,

@@ -20,7 +20,7 @@ use crate::{
 
 impl CardScan<'_> {
     /// Drops the active entries that do not fit.
-    pub(super) fn fit(&mut self, mut taken: Option<&mut TakenTexts>) -> Vec<BudgetUse> {
+    pub(super) fn fit(&mut self, taken: &mut TakenTexts) -> Vec<BudgetUse> {
         let active = std::mem::take(&mut self.active);
         let (mut near, mut found): (Vec<CardPiece>, Vec<CardPiece>) =
             active.into_iter().partition(|piece| piece.near().is_some());
@@ -29,7 +29,7 @@ impl CardScan<'_> {
         let books = self.pool.books.iter().map(|&at| &*library.books()[at]);
         let limit = self.rules.budget_of(books, self.scanner.input.turn.input.context);
         let name = self.pool.dialect.as_str();
-        let mut uses = vec![self.take(name, limit, found, taken.as_deref_mut())];
+        let mut uses = vec![self.take(name, limit, found, taken)];
         if !near.is_empty() {
             near.sort_by(|a, b| b.near().partial_cmp(&a.near()).unwrap_or(Ordering::Equal));
             let (name, limit) = (format!("{name}_semantic"), Tokens(self.rules.semantic_budget));
@@ -44,24 +44,18 @@ impl CardScan<'_> {
         pool: &str,
         limit: Tokens,
         pieces: Vec<CardPiece>,
-        mut taken: Option<&mut TakenTexts>,
+        taken: &mut TakenTexts,
     ) -> BudgetUse {
         let closes = self.rules.overflow == Overflow::Strict;
         let rule = BudgetRule { closes, names_oversized: true, ..BudgetRule::default() };
         let mut budget = Budget::new(limit, rule);
         let library = self.scanner.input.library;
         for piece in pieces {
-            let book = &library.book(piece.ix).id;
-            if let Some(stop) = taken.as_ref().and_then(|taken| taken.copied(book, &piece.text)) {
-                self.stops.replace(piece.ix, stop);
-                continue;
-            }
             let free = self.terms(piece.ix).ignores_budget;
-            match if free { Ok(()) } else { budget.take(piece.cost) } {
+            let copied = taken.check(library, piece.ix, &piece.text);
+            match copied.and_then(|()| if free { Ok(()) } else { budget.take(piece.cost) }) {
                 Ok(()) => {
-                    if let Some(taken) = &mut taken {
-                        taken.add(book, &library.entry(piece.ix).id, &piece.text);
-                    }
+                    taken.take(library, piece.ix, &piece.text);
                     self.active.push(piece);
                 }
                 Err(stop) => self.stops.replace(piece.ix, stop),

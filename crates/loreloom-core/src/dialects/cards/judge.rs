@@ -107,7 +107,7 @@ impl<'a> CardScan<'a> {
             lore: terms.sees_lore,
             ..ScanReach::default()
         };
-        self.scanner.limited(reach, terms.limits())
+        self.scanner.limited(reach, terms.limits)
     }
 
     pub(super) fn stop_of(&mut self, ix: EntryIx) -> Stop {
@@ -115,8 +115,7 @@ impl<'a> CardScan<'a> {
             Err(Stop::NoKeyFound) => {
                 let terms = self.terms(ix);
                 let (keys, own) = (&terms.keys.primary, self.reach(terms));
-                let near_miss = self.scanner.out_of_reach(ix, keys, own, terms.limits());
-                near_miss.unwrap_or(Stop::NoKeyFound)
+                self.scanner.near_miss(ix, keys, own, terms.limits)
             }
             Err(stop) => stop,
             Ok(_) => Stop::NoKeyFound,

@@ -41,7 +41,7 @@ impl KeyStyle {
         KeyMode { folding, whole_words: self.whole_words }
     }
 
-    /// Compiles a key; its literal is filed in the index. Blank keys are no keys.
+    /// Compiles a key; its literal is filed in the index. Blank keys do not count.
     pub(super) fn compile(
         self,
         key: &Key,

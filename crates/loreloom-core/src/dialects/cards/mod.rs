@@ -25,7 +25,7 @@ mod tests;
 mod window;
 
 pub(crate) use self::{
-    compile::{CardEntry, CopyOf, Furthest},
+    compile::{CardEntry, CopyOf},
     keys::resolve as resolve_key,
     output::contribute,
     pass::judge_untouched,

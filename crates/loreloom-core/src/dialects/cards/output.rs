@@ -12,17 +12,12 @@ use super::{
 use crate::{
     book::{DepthFrom, Position},
     engine::{
-        DEFAULT_DEPTH, EngineInput, Timing,
-        contribution::{Contribution, injection},
-        placing::PlaceRules,
-        render::rewrite,
-        same_text::{TakenTexts, finds_copies},
-        verdicts::verdict,
+        DEFAULT_DEPTH, EngineInput, Timing, contribution::Contribution, placing::PlaceRules,
+        render::LoreScripts, same_text::TakenTexts,
     },
     library::EntryIx,
     place::Place,
-    report::{Outcome, Stop, Warning},
-    scan::Steps,
+    report::Warning,
     state::StoryState,
     turn::{Instruments, TranscriptMessage},
     units::{Depth, Tokens},
@@ -38,16 +33,14 @@ pub(crate) fn contribute(
 ) -> StoryState {
     let text = input.turn.input.text_completion;
     let mut timing = timing;
-    let mut taken = finds_copies(input).then(TakenTexts::default);
-    if let Some(taken) = &mut taken {
-        taken.add_injections(&lore.injections);
-    }
+    let mut taken = TakenTexts::new(input);
+    taken.take_injections(&lore.injections);
     for pool in &input.active.cards().pools {
         let window = &CardWindow::new(input.turn.transcript, pool.furthest(text));
         let rules = &pool.dialect.card_rules(&input.rules.cards);
         let mut scan = CardScan::new(*input, PoolScan { pool, rules, window }, timing, instruments);
         scan.find();
-        let (found, after) = scan.finish(taken.as_mut());
+        let (found, after) = scan.finish(&mut taken);
         lore.extend(found);
         timing = after;
     }
@@ -55,7 +48,7 @@ pub(crate) fn contribute(
 }
 
 impl CardScan<'_> {
-    fn finish(mut self, taken: Option<&mut TakenTexts>) -> (Contribution, Timing) {
+    fn finish(mut self, taken: &mut TakenTexts) -> (Contribution, Timing) {
         let EngineInput { library, active, .. } = self.scanner.input;
         let mut pool =
             Contribution { hide_prompts: self.hide_prompts(), ..Contribution::default() };
@@ -65,9 +58,7 @@ impl CardScan<'_> {
         let mut stopped = self.stops.take_sorted();
         stopped.sort_by_key(|(ix, _)| active.ranks(*ix).next());
         self.place(&mut pool);
-        let stopped = stopped.into_iter();
-        let stopped = stopped.map(|(ix, stop): (EntryIx, Stop)| (ix, Outcome::Stopped(stop)));
-        pool.verdicts.extend(stopped.map(|(ix, outcome)| verdict(library, ix, outcome)));
+        pool.add_stopped(library, stopped);
         (pool, self.scanner.timing)
     }
 
@@ -117,26 +108,22 @@ impl CardScan<'_> {
                 self.scanner.timing.state.write(&writes);
             }
         }
-        let steps = Steps::within(rules.steps);
+        let scripts = LoreScripts::of(turn, rules);
         for CardPiece { ix, cause, text, tokens, .. } in active {
             let terms = self.terms(ix);
             let place = if text.is_empty() { None } else { self.place_of(terms) };
             if let Some(place) = &place {
                 let text: Arc<str> = text.into();
-                let (scripts, macros) = (turn.scripts(rules), &self.scanner.macros);
-                let sent = rewrite(&text, place.depth(), scripts, macros, &steps);
+                let sent = scripts.apply(&text, place.depth(), &self.scanner.macros);
                 let same = Arc::ptr_eq(&sent, &text);
                 let tokens = if same { tokens } else { self.scanner.counter.count(&sent) };
                 if !sent.is_empty() {
-                    let seat = (place.clone(), terms.role);
-                    pool.injections.push(injection(library, ix, seat, sent.to_string(), tokens));
+                    pool.inject((library, ix), (place.clone(), terms.role), &sent, tokens);
                 }
             }
             let keys = terms.keys.keys();
             let trigger = cause.trigger(keys, library, |at| self.window.place(at, library, turn));
-            let (trigger, shortened_from) = (Box::new(trigger), None);
-            let outcome = Outcome::Activated { place, tokens, shortened_from, trigger };
-            pool.verdicts.push(verdict(library, ix, outcome));
+            pool.add_active((library, ix), place, tokens, trigger);
         }
     }
 

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::{
     comments::{hidden_keys, without_comments},
-    compile::{CopyOf, Furthest},
+    compile::CopyOf,
     compose::CardPiece,
     rules::{CardRules, Feed, RecursionScope},
     window::CardWindow,
@@ -18,7 +18,7 @@ use crate::{
         cause::{EntryMatch, Why},
         chance::ChanceRule,
         near::nearest,
-        texts::ScanSource,
+        texts::{Furthest, ScanSource},
         timing::matched_before,
         verdicts::Stops,
     },
@@ -34,14 +34,14 @@ pub(crate) fn judge_untouched(
     entries: &[EntryIx],
     instruments: &mut Instruments<'_>,
 ) -> Vec<Stop> {
-    let everything = Furthest { messages: MOST_MESSAGES, characters: 0 };
+    let everything = Furthest::messages(MOST_MESSAGES);
     let window = &CardWindow::new(input.turn.transcript, everything);
     let mut stops = vec![Stop::NoKeyFound; entries.len()];
     for pool in &input.active.cards().pools {
         let rules = &pool.dialect.card_rules(&input.rules.cards);
         let timing = Timing::begin(input);
         let mut scan = CardScan::new(*input, PoolScan { pool, rules, window }, timing, instruments);
-        scan.scanner.texts.reach_back(MOST_MESSAGES);
+        scan.scanner.texts.reach_back(everything);
         for (&ix, stop) in entries.iter().zip(&mut stops) {
             if scan.is_here(ix) {
                 *stop = scan.stop_of(ix);
@@ -104,17 +104,11 @@ impl<'a> CardScan<'a> {
     /// Finds the entries that are active, before the budget.
     pub(super) fn find(&mut self) {
         let EngineInput { library, turn, state, .. } = self.scanner.input;
-        self.scanner.look_at_ranks(self.pool.always.iter().copied());
+        self.scanner.look_at_lasting(&self.pool.always);
         let forced = turn.input.forced.iter().map(|forced| &forced.entry);
         let remembered = forced.chain(state.first_match.keys());
         self.scanner.look_at(remembered.filter_map(|id| library.find(id)));
-        let sticky: Vec<EntryIx> = self.scanner.timing.sticky_entries().collect();
-        self.scanner.look_at(sticky);
-        let furthest = self.pool.furthest(turn.input.text_completion);
-        self.scanner.texts.reach_back(furthest.messages);
-        if furthest.characters > 0 {
-            self.scanner.texts.reach_back_characters(furthest.characters);
-        }
+        self.scanner.texts.reach_back(self.pool.furthest(turn.input.text_completion));
         loop {
             let feeding = self.activate_live();
             let limit = self.rules.max_passes;
@@ -272,15 +266,12 @@ impl<'a> CardScan<'a> {
     /// A match is a match whether or not it fits: recorded before the budget.
     fn record_matches(&mut self) {
         let EngineInput { library, turn, .. } = self.scanner.input;
-        if turn.input.dry_run {
-            return;
-        }
         for ix in self.active.iter().map(|piece| piece.ix) {
             let terms = self.terms(ix);
             if terms.once.is_some() {
                 self.scanner.timing.remember_match(&library.entry(ix).id, turn);
             }
-            self.scanner.timing.activate(library, (ix, None), turn.length());
+            self.scanner.timing.activate(library, ix, None);
         }
     }
 }

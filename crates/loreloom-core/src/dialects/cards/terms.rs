@@ -9,7 +9,7 @@ use super::{
 use crate::{
     book::{Book, Force, Gates, MatchOnce, Position, SelectiveLogic},
     chat::Role,
-    engine::{keys::EntryKeys, texts::Limit},
+    engine::{keys::EntryKeys, texts::Limits},
     library::CompiledKey,
     units::Tokens,
 };
@@ -28,9 +28,7 @@ pub(super) struct Terms {
     pub(super) keys: KeyTerms,
     /// Messages scanned.
     pub(super) depth: u32,
-    /// Characters and tokens of them, where they are counted.
-    pub(super) characters: Option<u32>,
-    pub(super) tokens: Option<u32>,
+    pub(super) limits: Limits,
     /// Which card texts are scanned.
     pub(super) sources: u8,
     pub(super) sees_lore: bool,
@@ -51,13 +49,6 @@ pub(super) struct Terms {
     pub(super) hide_prompts: Vec<String>,
     pub(super) body: Arc<str>,
     pub(super) problems: Vec<(String, Problem)>,
-}
-
-impl Terms {
-    /// How much of the messages is scanned, where that is not counted in messages.
-    pub(super) fn limits(&self) -> [Option<Limit>; 2] {
-        [self.characters.map(Limit::Characters), self.tokens.map(Limit::Tokens)]
-    }
 }
 
 /// The keys of an entry.

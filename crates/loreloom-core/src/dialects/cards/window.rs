@@ -1,12 +1,9 @@
 //! The part of a chat that card books scan: what user and model said, without comments.
 
-use super::{
-    comments::{Cuts, without_comments},
-    compile::Furthest,
-};
+use super::comments::{Cuts, without_comments};
 use crate::{
     chat::Role,
-    engine::texts::{Location, PartRef},
+    engine::texts::{Furthest, Location, PartRef},
     library::{Library, MOST_MESSAGES},
     report::{MatchPlace, TextSource},
     scan::ScanText,

@@ -9,6 +9,7 @@ use crate::{
     book::is_js_space,
     ids::EntryId,
     library::{EntryIx, KeyIndex, spans_texts},
+    number::{clamp_u32, whole},
     scan::{LiteralIndex, PatternId, Tallies, WordRule},
     tokens::TokenCounter,
     units::Tokens,
@@ -127,12 +128,12 @@ impl Vault {
             .iter()
             .zip(ranks)
             .enumerate()
-            .map(|(at, (note, rank))| compiler.compile(index(at), note, rank))
+            .map(|(at, (note, rank))| compiler.compile(EntryIx::at(at), note, rank))
             .collect();
         let ids: Vec<EntryId> = notes.iter().map(|note| note.id()).collect();
         let mut by_id = FxHashMap::default();
         for (at, id) in ids.iter().enumerate() {
-            by_id.entry(id.clone()).or_insert(index(at));
+            by_id.entry(id.clone()).or_insert(EntryIx::at(at));
         }
         let search = rules.fuzzy.enabled.then(|| {
             let mut search = search.map(Arc::unwrap_or_clone).unwrap_or_default();
@@ -143,7 +144,7 @@ impl Vault {
         depths.sort_unstable();
         depths.dedup();
         let having = |is: fn(&NoteKind) -> bool| -> Vec<EntryIx> {
-            (0..notes.len()).filter(|&at| is(&notes[at].kind)).map(index).collect()
+            (0..notes.len()).filter(|&at| is(&notes[at].kind)).map(EntryIx::at).collect()
         };
         compiler.literals.freeze();
         Self {
@@ -187,7 +188,7 @@ impl Vault {
 
     /// All notes, in order.
     pub fn entries(&self) -> impl Iterator<Item = EntryIx> {
-        (0..self.notes.len()).map(index)
+        (0..self.notes.len()).map(EntryIx::at)
     }
 
     /// The note at an index.
@@ -285,10 +286,6 @@ impl Vault {
     }
 }
 
-pub(super) fn index(at: usize) -> EntryIx {
-    EntryIx(u32::try_from(at).unwrap_or(u32::MAX))
-}
-
 /// The place of each note by title, then vault unless those tie; equals share one.
 fn ranks(notes: &[Arc<Note>], vaults_tie: bool) -> Vec<u32> {
     let order = |note: &Note| {
@@ -361,10 +358,10 @@ impl Compiler {
             let probe = self.probe(key, self.keys.whole_words);
             self.probes.push(probe);
         }
-        let probes = [keys, refine, self.probes.len()].map(|at| index(at).0);
+        let probes = [keys, refine, self.probes.len()].map(clamp_u32);
         CompiledNote {
             probes,
-            depth: note.scan_depth.map(messages),
+            depth: note.scan_depth.map(whole),
             rank,
             priority: note.priority,
             constant: note.kind.constant,
@@ -395,21 +392,11 @@ impl Compiler {
             KeyProbe::Everything
         } else if spans_texts(&literal) {
             self.across.push(literal.into());
-            KeyProbe::Across { literal: index(self.across.len() - 1).0 }
+            KeyProbe::Across { literal: clamp_u32(self.across.len() - 1) }
         } else {
             let is_phrase = literal.contains(is_js_space);
             let word = whole_word && !(is_phrase && self.phrases_match_anywhere);
             KeyProbe::Pattern { pattern: self.literals.insert(&literal), word }
         }
     }
-}
-
-/// A scan depth as a number of messages: cut to whole ones, none below 0.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast saturates, which is what is wanted"
-)]
-fn messages(depth: f64) -> u32 {
-    depth as u32
 }

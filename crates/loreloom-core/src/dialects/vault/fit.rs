@@ -12,6 +12,7 @@ use crate::{
     chat::Role,
     engine::budget::{Budget, BudgetRule},
     library::EntryIx,
+    number::{real, whole},
     place::{Injection, Place, Provenance},
     report::Stop,
     shorten::shorten,
@@ -187,13 +188,13 @@ impl NoteBudget {
         let per_token = if *tokens == Tokens::ZERO || content.is_empty() {
             4.0
         } else {
-            float(length(content)) / f64::from(tokens.0)
+            real(length(content)) / f64::from(tokens.0)
         };
         let mut units = whole(f64::from(left.0) * per_token);
         loop {
-            let content = shorten(content, units);
+            let content = shorten(content, units as usize);
             if self.estimates {
-                let tokens = Tokens(ceil(float(length(&content)) / per_token));
+                let tokens = Tokens(whole((real(length(&content)) / per_token).ceil()));
                 return (content, tokens);
             }
             let tokens = counter.count(&content);
@@ -300,27 +301,4 @@ impl Fitted {
 /// Escapes what would end a tag or an attribute.
 pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-#[expect(clippy::cast_precision_loss, reason = "lengths of texts are far below 2^52")]
-fn float(units: usize) -> f64 {
-    units as f64
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "never negative, and the cast saturates"
-)]
-fn whole(units: f64) -> usize {
-    units as usize
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "never negative, and the cast saturates"
-)]
-fn ceil(tokens: f64) -> u32 {
-    tokens.ceil() as u32
 }

@@ -38,18 +38,9 @@ pub(super) fn by_groups(turn: VaultTurn<'_>, picks: Vec<Pick>, dice: &mut dyn Di
     divide(picks, |_| stops.next().flatten())
 }
 
-/// Notes are settled once, so no group is filled before.
 struct Draws<'a>(&'a mut dyn Dice);
 
 impl GroupFacts for Draws<'_> {
-    fn score(&mut self, _: usize) -> usize {
-        0
-    }
-
-    fn is_filled(&self, _: &str) -> bool {
-        false
-    }
-
     fn dice(&mut self) -> &mut dyn Dice {
         self.0
     }

@@ -25,8 +25,6 @@ pub struct Matches {
     pub stopped: Vec<Stopped>,
     /// Notes that a rule of their own stopped on another way in: by a link, in recursion, by topic.
     pub elsewhere: Vec<Stopped>,
-    /// How the search by meaning went.
-    pub fuzzy: FuzzyUse,
 }
 
 impl Matches {
@@ -39,17 +37,6 @@ impl Matches {
     }
 }
 
-/// How the search by meaning went.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FuzzyUse {
-    /// Whether it ran.
-    pub active: bool,
-    /// Notes that scored high enough.
-    pub candidates: usize,
-    /// Notes it brought in.
-    pub matched: usize,
-}
-
 /// Finds the notes that the chat brings in.
 pub fn find(turn: VaultTurn<'_>, dice: &mut dyn Dice, cache: &mut VaultCache) -> Matches {
     let mut matcher = NoteMatcher {
@@ -60,7 +47,6 @@ pub fn find(turn: VaultTurn<'_>, dice: &mut dyn Dice, cache: &mut VaultCache) ->
         picks: Vec::new(),
         stopped: Vec::new(),
         elsewhere: Vec::new(),
-        fuzzy: FuzzyUse::default(),
     };
     matcher.take_forced();
     matcher.report("constants and new chats");
@@ -88,7 +74,6 @@ struct NoteMatcher<'a> {
     picks: Vec<Pick>,
     stopped: Vec<Stopped>,
     elsewhere: Vec<Stopped>,
-    fuzzy: FuzzyUse,
 }
 
 impl<'a> NoteMatcher<'a> {
@@ -105,6 +90,15 @@ impl<'a> NoteMatcher<'a> {
         self.picks.push(pick);
     }
 
+    /// Takes a note that came in by another way than its keys, if the rules of its own let it.
+    fn admit(&mut self, judged: Result<(), Stop>, pick: Pick) {
+        match judged {
+            Ok(()) if self.has(pick.ix) => {}
+            Ok(()) => self.take(pick),
+            Err(stop) => self.elsewhere.push(Stopped { ix: pick.ix, stop }),
+        }
+    }
+
     fn take_forced(&mut self) {
         let vault = self.turn.vault;
         let bootstraps: &[EntryIx] = if self.turn.is_new_chat() { &vault.bootstraps } else { &[] };
@@ -113,11 +107,7 @@ impl<'a> NoteMatcher<'a> {
         let forced: Vec<(EntryIx, Reason)> =
             constants.chain(bootstraps).chain(self.turn.sticky_notes()).collect();
         for (ix, reason) in forced {
-            match self.check_delay(ix) {
-                Ok(()) if self.has(ix) => {}
-                Ok(()) => self.take(Pick::new(vault, ix, reason)),
-                Err(stop) => self.elsewhere.push(Stopped { ix, stop }),
-            }
+            self.admit(self.check_delay(ix), Pick::new(vault, ix, reason));
         }
     }
 
@@ -219,11 +209,7 @@ impl<'a> NoteMatcher<'a> {
             found.extend(keyed);
         }
         for ix in found {
-            match self.check_delay(ix) {
-                Ok(()) if self.has(ix) => {}
-                Ok(()) => self.take(Pick::new(vault, ix, Reason::ActiveCharacter)),
-                Err(stop) => self.elsewhere.push(Stopped { ix, stop }),
-            }
+            self.admit(self.check_delay(ix), Pick::new(vault, ix, Reason::ActiveCharacter));
         }
     }
 
@@ -239,10 +225,8 @@ impl<'a> NoteMatcher<'a> {
                         continue;
                     }
                     let from = vault.id(source).clone();
-                    match self.judge_cascade(ix) {
-                        Ok(()) => self.take(Pick::new(vault, ix, Reason::Cascade { from })),
-                        Err(stop) => self.elsewhere.push(Stopped { ix, stop }),
-                    }
+                    let judged = self.judge_cascade(ix);
+                    self.admit(judged, Pick::new(vault, ix, Reason::Cascade { from }));
                 }
             }
         }
@@ -264,13 +248,9 @@ impl<'a> NoteMatcher<'a> {
             let findings = self.look_into(&self.sources_since(newest));
             newest = self.picks.len();
             for (ix, key) in self.newly_touched(&findings) {
-                match self.judge_recursion((ix, key), &findings) {
-                    Ok(()) => {
-                        let pick = Pick::new(self.turn.vault, ix, Reason::Key);
-                        self.take(Pick { key: Some(key), step, ..pick });
-                    }
-                    Err(stop) => self.elsewhere.push(Stopped { ix, stop }),
-                }
+                let judged = self.judge_recursion((ix, key), &findings);
+                let pick = Pick::new(self.turn.vault, ix, Reason::Key);
+                self.admit(judged, Pick { key: Some(key), step, ..pick });
             }
             if self.picks.len() == newest {
                 return;
@@ -358,22 +338,13 @@ impl<'a> NoteMatcher<'a> {
     fn search(&mut self) {
         let (vault, rules) = (self.turn.vault, self.turn.rules.fuzzy);
         let Some(search) = vault.search().filter(|_| rules.enabled) else { return };
-        self.fuzzy.active = true;
         let text = self.windows.text(self.turn.rules.keys.depth);
-        let found = search.query(&text, rules.most, rules.min_score);
-        self.fuzzy.candidates = found.len();
-        for one in found {
+        for one in search.query(&text, rules.most, rules.min_score) {
             if self.has(one.ix) {
                 continue;
             }
-            match self.judge_topic(one.ix) {
-                Ok(()) => {
-                    let reason = Reason::Fuzzy { score: one.score };
-                    self.take(Pick::new(vault, one.ix, reason));
-                    self.fuzzy.matched += 1;
-                }
-                Err(stop) => self.elsewhere.push(Stopped { ix: one.ix, stop }),
-            }
+            let judged = self.judge_topic(one.ix);
+            self.admit(judged, Pick::new(vault, one.ix, Reason::Fuzzy { score: one.score }));
         }
     }
 
@@ -386,7 +357,7 @@ impl<'a> NoteMatcher<'a> {
         if self.turn.rules.fuzzy.refine {
             check_refine(vault, ix, first_key(vault, ix, findings), findings)?;
         }
-        // Less than one occurrence is none to wait for.
+        // A warmup below one occurrence waits for nothing.
         if vault.note(ix).warmup.is_some_and(|needed| needed >= 1.0) {
             check_warmup(vault, ix, findings)?;
         }
@@ -409,7 +380,7 @@ impl<'a> NoteMatcher<'a> {
                     .then_with(|| b.occurrences.cmp(&a.occurrences))
             });
         }
-        Matches { picks, stopped: self.stopped, elsewhere: self.elsewhere, fuzzy: self.fuzzy }
+        Matches { picks, stopped: self.stopped, elsewhere: self.elsewhere }
     }
 }
 
@@ -461,26 +432,4 @@ fn check_warmup(vault: &Vault, ix: EntryIx, findings: &Findings) -> Result<(), S
     let Some(needed) = vault.note(ix).warmup else { return Ok(()) };
     let found = occurrences(vault, ix, findings);
     if f64::from(found) < needed { Err(Stop::Warmup { needed, found }) } else { Ok(()) }
-}
-
-/// What is found of a note's keys in a text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FoundKeys {
-    /// The first key that is found.
-    pub primary: Option<String>,
-    /// That key, if the refine keys let it pass.
-    pub key: Option<String>,
-    /// How often all keys occur, added up.
-    pub occurrences: u32,
-}
-
-/// Looks for a note's keys in a text.
-pub fn count_keys(vault: &Vault, ix: EntryIx, text: &str) -> FoundKeys {
-    let mut findings = Findings::default();
-    findings.add(&vault.tally(text));
-    findings.with_text(vault.folding.apply(text).into_owned());
-    let primary = first_key(vault, ix, &findings);
-    let primary = primary.and_then(|at| vault.keys_of(ix).nth(at)).map(str::to_owned);
-    let key = primary.clone().filter(|_| refine_holds(vault, ix, &findings));
-    FoundKeys { primary, key, occurrences: occurrences(vault, ix, &findings) }
 }

@@ -137,7 +137,11 @@ fn engine(world: &World) -> BTreeMap<String, &'static str> {
     let (mut dice, mut cache) = (NoDice, VaultCache::default());
     let matches = find(turn, &mut dice, &mut cache);
     let picks = (matches.picks.clone(), Vec::new());
-    let report = turn.decide(matches, picks, &mut VaultTools::plain(&Words, &mut dice, &mut cache));
+    let report = turn.decide(
+        matches,
+        picks,
+        &mut VaultTools { counter: &Words, dice: &mut dice, cache: &mut cache, rendering: None },
+    );
     let mut codes = BTreeMap::new();
     for verdict in &report.verdicts {
         let code = match &verdict.outcome {

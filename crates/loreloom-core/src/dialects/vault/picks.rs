@@ -2,6 +2,7 @@
 
 use super::Vault;
 use crate::{
+    engine::verdicts,
     library::EntryIx,
     note_selection::Confidence,
     report::{Reason, Stop},
@@ -72,14 +73,8 @@ impl Pick {
 pub type Divided = (Vec<Pick>, Vec<Stopped>);
 
 /// Splits picks into those that stay and those that a rule stops.
-pub(super) fn divide(picks: Vec<Pick>, mut judge: impl FnMut(&Pick) -> Option<Stop>) -> Divided {
-    let mut kept = Vec::with_capacity(picks.len());
-    let mut stopped = Vec::new();
-    for pick in picks {
-        match judge(&pick) {
-            Some(stop) => stopped.push(Stopped { ix: pick.ix, stop }),
-            None => kept.push(pick),
-        }
-    }
-    (kept, stopped)
+pub(super) fn divide(picks: Vec<Pick>, judge: impl FnMut(&Pick) -> Option<Stop>) -> Divided {
+    let (kept, stopped) = verdicts::divide(picks, judge);
+    let stopped = stopped.into_iter().map(|(pick, stop)| Stopped { ix: pick.ix, stop });
+    (kept, stopped.collect())
 }

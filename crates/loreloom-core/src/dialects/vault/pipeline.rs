@@ -109,25 +109,25 @@ impl<'a> VaultTurn<'a> {
     /// All that a selecting model could choose from, and of those what the context, folders and
     /// blocks would not stop: only that need be shown to it.
     pub fn candidates(&self, matches: &Matches, rules: &SelectionRules) -> (Vec<Pick>, Vec<Pick>) {
-        let (vault, context) = (self.vault, self.context);
-        let all = candidates(vault, matches, rules);
-        let gates = self.gates(all.iter().map(|pick| pick.ix));
-        let (open, _) = gates.by_context(all.clone(), &context.context, self.fields);
-        let (mut open, _) = gates.by_folder(open, &context.folders);
-        open.retain(|pick| !context.blocks.iter().any(|block| vault.is_marked(pick.ix, block)));
+        let all = candidates(self.vault, matches, rules);
+        let (open, _) = self.by_scene(all.clone());
         (all, open)
     }
 
     /// The rules that keep notes from the eyes of a selecting model: context, folders, blocks.
     pub(crate) fn shut_out(&self, notes: &[EntryIx]) -> Vec<Stopped> {
-        let (vault, context) = (self.vault, self.context);
-        let picks = notes.iter().map(|&ix| Pick::new(vault, ix, Reason::Key)).collect();
-        let gates = self.gates(notes.iter().copied());
+        let pick = |&ix: &EntryIx| Pick::new(self.vault, ix, Reason::Key);
+        self.by_scene(notes.iter().map(pick).collect()).1
+    }
+
+    fn by_scene(&self, picks: Vec<Pick>) -> Divided {
+        let context = self.context;
+        let gates = self.gates(picks.iter().map(|pick| pick.ix));
         let (open, mut stopped) = gates.by_context(picks, &context.context, self.fields);
         let (open, outside) = gates.by_folder(open, &context.folders);
-        stopped.extend(outside);
-        stopped.extend(apply_marks(vault, open, &[], &context.blocks).1);
-        stopped
+        let (open, blocked) = apply_marks(self.vault, open, &[], &context.blocks);
+        stopped.extend(outside.into_iter().chain(blocked));
+        (open, stopped)
     }
 
     /// Decides the turn from what the chat brought in, what was selected of it, and what was not.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::compile::index;
 use crate::{
     bm25::{Bm25, DocId},
     library::EntryIx,
@@ -74,7 +73,7 @@ impl Search {
         self.notes = vec![EntryIx(u32::MAX); last.unwrap_or_default()];
         for (at, note) in notes.iter().enumerate() {
             if let Some(known) = self.known.get(&(note.vault.clone(), note.path.clone())) {
-                self.notes[known.doc.0 as usize] = index(at);
+                self.notes[known.doc.0 as usize] = EntryIx::at(at);
             }
         }
     }

@@ -24,7 +24,7 @@ pub struct SelectionRules {
     /// What it chooses from.
     pub from: SelectFrom,
     /// How sure it must be.
-    pub confidence: Threshold,
+    pub confidence: Confidence,
     /// What happens when it fails.
     pub on_failure: OnFailure,
     /// What happens when it chooses nothing.
@@ -41,19 +41,6 @@ pub enum SelectFrom {
     Matches,
     /// The whole vault.
     Vault,
-}
-
-/// How sure the selecting model must be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Threshold {
-    /// In any case.
-    #[default]
-    Low,
-    /// At least somewhat.
-    Medium,
-    /// Very.
-    High,
 }
 
 /// What happens when the selecting model fails.
@@ -181,14 +168,9 @@ pub fn select(
 
 /// The candidates that were chosen, each once. A title that no candidate has is taken for
 /// the most similar one, if that is similar enough.
-fn chosen(
-    vault: &Vault,
-    open: &[&Pick],
-    choices: &[NoteChoice],
-    threshold: Threshold,
-) -> Vec<Pick> {
+fn chosen(vault: &Vault, open: &[&Pick], choices: &[NoteChoice], least: Confidence) -> Vec<Pick> {
     let mut picks: Vec<Pick> = Vec::new();
-    for choice in choices.iter().filter(|choice| choice.confidence >= threshold.least()) {
+    for choice in choices.iter().filter(|choice| choice.confidence >= least) {
         for pick in meant(vault, open, &choice.title) {
             if picks.iter().any(|known| known.ix == pick.ix) {
                 continue;
@@ -233,7 +215,7 @@ pub fn turned_down(
     let fallback = fallback(answer, rules);
     let mut stops: FxHashMap<EntryIx, Stop> = FxHashMap::default();
     for choice in answer.into_iter().flatten().filter(|_| fallback.is_none()) {
-        let (confidence, needed) = (choice.confidence, rules.confidence.least());
+        let (confidence, needed) = (choice.confidence, rules.confidence);
         if confidence < needed {
             let stop = Stop::Unsure {
                 confidence: confidence.as_str().to_owned(),
@@ -245,7 +227,7 @@ pub fn turned_down(
             }
         }
     }
-    // In a choice from the whole vault, what nothing brought in is left to whoever asks for it.
+    // In a choice from the whole vault, notes that nothing brought in get a verdict only on request.
     let is_open = |pick: &Pick| pick.reason == Reason::Key && pick.key.is_none();
     let stopped = open.into_iter().filter_map(|pick| {
         let stop = stops.remove(&pick.ix).or_else(|| match fallback {
@@ -276,17 +258,6 @@ pub fn add_keys(
         let pick = candidates.iter().find(|pick| pick.ix == one.ix);
         let key = pick.and_then(|pick| pick.key_text(vault)).map(str::to_owned);
         keys.extend(key.filter(|key| !keys.contains(key)));
-    }
-}
-
-impl Threshold {
-    /// The least confidence that passes.
-    fn least(self) -> Confidence {
-        match self {
-            Self::Low => Confidence::Low,
-            Self::Medium => Confidence::Medium,
-            Self::High => Confidence::High,
-        }
     }
 }
 

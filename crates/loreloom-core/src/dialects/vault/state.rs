@@ -13,6 +13,7 @@ use crate::{
     engine::timing::{begun, runs_until},
     ids::{Digest, EntryId},
     library::EntryIx,
+    number::whole,
     state::{TimedRecord, apply, changes},
     units::Depth,
     vault_notes::{NotePosition, hash_of},
@@ -181,8 +182,9 @@ impl VaultState {
         next.generation += 1;
         for (id, cooldown) in injected {
             if let Some(generations) = cooldown.filter(|number| *number > 0.0) {
-                // One more, because the same generation already counts down.
-                next.cooldown.insert(id.clone(), whole(generations).saturating_add(1));
+                // Part of a generation is one, and the same one already counts down.
+                let left = whole(generations.ceil()).saturating_add(1);
+                next.cooldown.insert(id.clone(), left);
             }
             if rules.repetition.cooldown > 0 {
                 next.history.insert(id.clone(), next.generation);
@@ -237,16 +239,6 @@ fn record(generation: u64, vault: &Vault, notes: &[FittedNote], rules: &VaultRul
         logged
     };
     Record { generation, notes: notes.iter().map(logged).collect() }
-}
-
-/// Generations are whole: part of one is one.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "positive, and the cast saturates"
-)]
-fn whole(generations: f64) -> u32 {
-    generations.ceil() as u32
 }
 
 #[cfg(test)]

@@ -1,16 +1,14 @@
 //! What a vault borrows while it decides a turn, and how the texts of its notes are rendered.
 
-use std::{borrow::Cow, sync::Arc};
+use std::borrow::Cow;
 
 use super::{Vault, VaultCache};
 use crate::{
     dice::Dice,
-    engine::render::{expand, rewrite},
+    engine::render::{LoreScripts, expand},
     library::EntryIx,
     macros::{MacroValues, VariableChanges, Variables, is_dynamic},
-    regex_script::RegexScript,
     rules::Rules,
-    scan::Steps,
     state::StoryState,
     tokens::TokenCounter,
     turn::Turn,
@@ -32,8 +30,7 @@ pub struct VaultTools<'a> {
 /// How the texts of notes are rendered.
 pub struct NoteRendering<'a> {
     macros: MacroValues<'a>,
-    scripts: &'a [RegexScript],
-    steps: Steps,
+    scripts: LoreScripts<'a>,
     /// The variables of the path, with what notes wrote since.
     state: StoryState,
     has_written: bool,
@@ -50,8 +47,8 @@ impl<'a> NoteRendering<'a> {
     /// Replaces macros and runs scripts as in this turn.
     pub fn new(turn: &Turn<'a>, rules: &'a Rules, variables: &Variables) -> Self {
         let state = StoryState { variables: variables.clone(), ..StoryState::default() };
-        let (scripts, steps) = (turn.scripts(rules), Steps::within(rules.steps));
-        Self { macros: turn.macros(), scripts, steps, state, has_written: false }
+        let scripts = LoreScripts::of(turn, rules);
+        Self { macros: turn.macros(), scripts, state, has_written: false }
     }
 
     /// The variables after the notes that were sent, if those changed any.
@@ -60,16 +57,7 @@ impl<'a> NoteRendering<'a> {
     }
 }
 
-impl<'a> VaultTools<'a> {
-    /// Tools that leave texts as they are.
-    pub fn plain(
-        counter: &'a dyn TokenCounter,
-        dice: &'a mut dyn Dice,
-        cache: &'a mut VaultCache,
-    ) -> Self {
-        Self { counter, dice, cache, rendering: None }
-    }
-
+impl VaultTools<'_> {
     /// The text of a note. `depth` is its depth in the chat, if it has one.
     pub(super) fn text<'note>(
         &mut self,
@@ -78,16 +66,15 @@ impl<'a> VaultTools<'a> {
         depth: Option<Depth>,
     ) -> NoteText<'note> {
         let (raw, id) = (vault.note(ix).content.as_str(), vault.id(ix));
-        let changing = self.rendering.as_ref().filter(|rendering| {
-            let runs = |script: &RegexScript| script.applies_to_lore(depth);
-            is_dynamic(raw) || rendering.scripts.iter().any(runs)
-        });
-        let Some(NoteRendering { macros, scripts, steps, state, .. }) = changing else {
+        let changes =
+            |rendering: &&NoteRendering<'_>| is_dynamic(raw) || rendering.scripts.run_at(depth);
+        let changing = self.rendering.as_ref().filter(changes);
+        let Some(NoteRendering { macros, scripts, state, .. }) = changing else {
             let (content, tokens) = (Cow::Borrowed(raw), vault.tokens(ix, self.counter));
             return NoteText { content, tokens, writes: VariableChanges::default() };
         };
         let (expanded, writes) = expand(macros, &state.variables, self.dice, (id, raw));
-        let text = rewrite(&Arc::from(&*expanded), depth, scripts, macros, steps);
+        let text = scripts.apply(&expanded.into(), depth, macros);
         let (tokens, content) = (self.counter.count(&text), Cow::Owned(text.as_ref().to_owned()));
         NoteText { content, tokens, writes }
     }

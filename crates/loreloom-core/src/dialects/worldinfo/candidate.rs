@@ -27,11 +27,10 @@ pub(super) struct EntryCandidate {
     pub(super) rendered: Option<Box<RenderedText>>,
 }
 
-/// The text of a candidate.
+/// The text of a candidate, before its macros or after them.
 #[derive(Clone, Debug)]
 pub(super) struct RenderedText {
-    /// The text after macros; `None` is the stored text.
-    pub(super) text: Option<Arc<str>>,
+    pub(super) text: Arc<str>,
     /// The measure of the text in its wrapper, if it has one.
     pub(super) wrapped: Option<Measure>,
 }
@@ -71,12 +70,14 @@ impl EntryCandidate {
         Self { key: CandidateKey::Sent(self.key.rank()), plain: false, ..self }
     }
 
-    /// What the front end sent in the place of the stored entry.
+    /// What the front end sent instead of the stored entry.
     #[must_use]
     pub(super) fn instead(self, compiled: &CompiledEntry, entry: &Arc<Entry>) -> Self {
         let print = sent_fingerprint(entry);
         let recognised = print.is_some() && print == compiled.fingerprint;
-        Self { instead: Some(Arc::clone(entry)), recognised, ..self.first() }
+        let rendered = RenderedText { text: entry.content.as_str().into(), wrapped: None };
+        let (instead, rendered) = (Some(Arc::clone(entry)), Some(Box::new(rendered)));
+        Self { instead, recognised, rendered, ..self.first() }
     }
 
     /// The entry whose rules hold for this candidate.
@@ -99,21 +100,10 @@ impl EntryCandidate {
         self.sent().is_some() && other.sent().is_some() && self.slot == other.slot
     }
 
-    /// The text before macros.
-    pub(super) fn body<'a>(&'a self, library: &'a Library) -> &'a str {
-        match &self.instead {
-            Some(entry) => &entry.content,
-            None => &library.compiled(self.ix).body,
-        }
-    }
-
     /// The text as it was made for this turn, else as it is stored.
     pub(super) fn text(&self, library: &Library) -> Arc<str> {
-        let made = self.rendered.as_ref().and_then(|rendered| rendered.text.clone());
-        made.unwrap_or_else(|| match &self.instead {
-            Some(entry) => entry.content.as_str().into(),
-            None => Arc::clone(&library.compiled(self.ix).body),
-        })
+        let made = self.rendered.as_ref().map(|rendered| &rendered.text);
+        Arc::clone(made.unwrap_or(&library.compiled(self.ix).body))
     }
 
     /// The inclusion groups it competes in.

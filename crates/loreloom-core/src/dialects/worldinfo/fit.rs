@@ -54,43 +54,35 @@ impl WorldInfoScan<'_> {
 
     /// Leaves out a candidate that comes after the budget was used up.
     fn leave_out(&mut self, one: &mut EntryCandidate) {
-        let library = self.scanner.input.library;
+        let text = one.text(self.scanner.input.library);
         // The text that did not fit stays what macros made of it, for the next pass too.
         if let Some((_, rendered)) = self.unfit.as_ref().filter(|unfit| unfit.0 == one.key) {
             one.rendered = Some(rendered.clone());
         }
-        let body = one.body(library);
-        let book = &library.book(one.ix).id;
-        if let Some(stop) = self.texts.as_ref().and_then(|texts| texts.copied(book, body)) {
-            self.stops.add(one.key, stop);
-            return;
-        }
-        let needed = match self.wrapped(one, body) {
-            Some(wrapped) => wrapped.tokens,
-            None => self.scanner.counter.count(body),
-        };
-        self.stops.add(one.key, Stop::BudgetClosed { needed });
+        let stop = self.texts.check(self.scanner.input.library, one.ix, &text).err();
+        let stop = stop.unwrap_or_else(|| {
+            let wrapped = self.wrapped(one, &text).map(|wrapped| wrapped.tokens);
+            let needed = wrapped.unwrap_or_else(|| self.scanner.counter.count(&text));
+            Stop::BudgetClosed { needed }
+        });
+        self.stops.add(one.key, stop);
     }
 
     /// Activates a candidate if it fits behind the texts before it.
     fn take(&mut self, one: &mut EntryCandidate, base: Tokens, taken: &mut Measure) {
         let (library, counter) = (self.scanner.input.library, self.scanner.counter);
-        let (text, writes) = self.render(one).unzip();
-        let said = text.as_deref().unwrap_or_else(|| one.body(library));
-        let book = &library.book(one.ix).id;
-        if let Some(stop) = self.texts.as_ref().and_then(|texts| texts.copied(book, said)) {
+        let (text, writes) = self.render(one);
+        if let Err(stop) = self.texts.check(library, one.ix, &text) {
             self.failed.insert(one.key);
             self.stops.add(one.key, stop);
             return;
         }
-        let wrapped = self.wrapped(one, said);
-        let measure = match &wrapped {
-            Some(wrapped) => wrapped.measure,
-            None => counter.measure(said),
-        };
-        if text.is_some() || wrapped.is_some() {
-            let wrapped = wrapped.as_ref().map(|one| one.measure);
-            one.rendered = Some(Box::new(RenderedText { text: text.clone(), wrapped }));
+        let wrapped = self.wrapped(one, &text);
+        let sent = wrapped.as_ref().map(|wrapped| wrapped.measure);
+        let measure = sent.unwrap_or_else(|| counter.measure(&text));
+        if sent.is_some() || !Arc::ptr_eq(&text, &one.text(library)) {
+            let text = Arc::clone(&text);
+            one.rendered = Some(Box::new(RenderedText { text, wrapped: sent }));
         }
         *taken += measure + self.newline;
         let fits = if one.ignores_budget(library) {
@@ -102,12 +94,9 @@ impl WorldInfoScan<'_> {
         };
         match fits {
             Ok(()) => {
-                if let Some(texts) = &mut self.texts {
-                    let said = text.as_deref().unwrap_or_else(|| one.body(library));
-                    texts.add(book, &one.entry(library).id, said);
-                }
+                self.texts.take(library, one.ix, &text);
                 self.activate(one, text, wrapped);
-                self.scanner.write(&writes.unwrap_or_default());
+                self.scanner.write(&writes);
             }
             Err(stop) => {
                 self.unfit = one.rendered.clone().map(|rendered| (one.key, rendered));
@@ -126,14 +115,15 @@ impl WorldInfoScan<'_> {
         ChanceRule::WORLD_INFO.roll(probability, &entry.id, self.scanner.dice)
     }
 
-    /// A candidate's text and what it writes if it is sent, unless it is the stored text.
-    fn render(&mut self, one: &EntryCandidate) -> Option<(Arc<str>, VariableChanges)> {
+    /// A candidate's text after its macros, and what it writes if it is sent.
+    fn render(&mut self, one: &EntryCandidate) -> (Arc<str>, VariableChanges) {
         let library = self.scanner.input.library;
+        let stored = one.text(library);
         if one.sent().is_none() && !library.compiled(one.ix).dynamic {
-            return None;
+            return (stored, VariableChanges::default());
         }
-        let (text, writes) = self.scanner.expand(&one.entry(library).id, one.body(library));
-        Some((text.into(), writes))
+        let (text, writes) = self.scanner.expand(&one.entry(library).id, &stored);
+        (text.into(), writes)
     }
 
     /// The candidate as it would be sent, where entries are wrapped.
@@ -157,22 +147,14 @@ impl WorldInfoScan<'_> {
         self.scanner.cause(&one.found, keys)
     }
 
-    fn activate(
-        &mut self,
-        one: &EntryCandidate,
-        text: Option<Arc<str>>,
-        wrapped: Option<WrappedText>,
-    ) {
+    fn activate(&mut self, one: &EntryCandidate, text: Arc<str>, wrapped: Option<WrappedText>) {
         let library = self.scanner.input.library;
-        let (cause, wrapping, tokens) =
-            if let Some(WrappedText { cause, wrapping, tokens, .. }) = wrapped {
-                (cause, Some(wrapping), tokens)
-            } else {
-                let said = text.as_deref().unwrap_or_else(|| one.body(library));
-                (self.cause(one), None, self.scanner.counter.count(said))
-            };
+        let (cause, wrapping, tokens) = match wrapped {
+            Some(WrappedText { cause, wrapping, tokens, .. }) => (cause, Some(wrapping), tokens),
+            None => (self.cause(one), None, self.scanner.counter.count(&text)),
+        };
         let instead = one.sent().cloned();
-        let activated = Activated { ix: one.ix, instead, made: text, tokens, cause, wrapping };
+        let activated = Activated { ix: one.ix, instead, text, tokens, cause, wrapping };
         self.stops.remove(one.key);
         let placed = &mut self.placed[one.slot.0 as usize];
         if std::mem::replace(placed, true) {

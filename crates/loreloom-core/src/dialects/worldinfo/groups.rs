@@ -27,16 +27,9 @@ impl WorldInfoScan<'_> {
             use_scoring: self.rules.use_group_scoring,
             double_removal: self.rules.quirks.double_removal,
         };
-        let stops =
-            settle(&contenders, rules, &mut Referee { scan: self, candidates: &candidates });
-        let mut left = Vec::with_capacity(candidates.len());
-        for (one, stop) in candidates.into_iter().zip(stops) {
-            match stop {
-                Some(stop) => self.stops.add(one.key, stop),
-                None => left.push(one),
-            }
-        }
-        left
+        let mut referee = Referee { scan: self, candidates: &candidates };
+        let mut stops = settle(&contenders, rules, &mut referee).into_iter();
+        self.stops.divide(candidates, |one| one.key, |_| stops.next().flatten())
     }
 
     /// The candidates without those of groups in which the front end chose another member.
@@ -46,25 +39,16 @@ impl WorldInfoScan<'_> {
         if shown.is_empty() {
             return candidates;
         }
-        let mut left = Vec::with_capacity(candidates.len());
-        for one in candidates {
-            let own = &one.entry(library).id;
-            let groups = one.groups(library);
-            let chosen =
-                shown.iter().filter(|id| !shown.contains(own) && *id != own).find_map(|id| {
-                    let theirs = &library.compiled(library.find(id)?).groups;
-                    let group = groups.iter().find(|group| theirs.contains(group))?;
-                    Some((group.to_string(), id.clone()))
-                });
-            match chosen {
-                Some((group, winner)) => {
-                    let (winner, rule) = (Some(winner), GroupRule::AlreadyActive);
-                    self.stops.add(one.key, Stop::Group { group, winner, rule });
-                }
-                None => left.push(one),
-            }
-        }
-        left
+        let yields = |one: &EntryCandidate| {
+            let (own, groups) = (&one.entry(library).id, one.groups(library));
+            shown.iter().filter(|id| !shown.contains(own) && *id != own).find_map(|id| {
+                let theirs = &library.compiled(library.find(id)?).groups;
+                let group = groups.iter().find(|group| theirs.contains(group))?.to_string();
+                let (winner, rule) = (Some(id.clone()), GroupRule::AlreadyActive);
+                Some(Stop::Group { group, winner, rule })
+            })
+        };
+        self.stops.divide(candidates, |one| one.key, yields)
     }
 
     /// How many keys a candidate matches; keys count as written, without macros.

@@ -8,7 +8,7 @@ use crate::{
         EngineInput, Timing,
         cause::{EntryMatch, Why},
         keys::EntryKeys,
-        texts::{Limit, ScanReach, card_bits},
+        texts::{Furthest, Limits, ScanReach, card_bits},
     },
     library::{CompiledEntry, EntryIx, Library, MOST_MESSAGES, messages},
     report::{ScanPhase, Stop},
@@ -22,7 +22,7 @@ pub(crate) fn judge_untouched(
     instruments: &mut Instruments<'_>,
 ) -> Vec<Stop> {
     let mut scan = WorldInfoScan::new(*input, Timing::begin(input), instruments);
-    scan.scanner.texts.reach_back(MOST_MESSAGES);
+    scan.scanner.texts.reach_back(Furthest::messages(MOST_MESSAGES));
     entries.iter().map(|&ix| scan.stop_of(ix)).collect()
 }
 
@@ -109,7 +109,8 @@ impl WorldInfoScan<'_> {
         };
         let cards = if reach.opened { card_bits(entry.activation.sources) } else { 0 };
         let lore = reach.lore && entry.recursion.scan_lore != Some(false);
-        self.scanner.limited(ScanReach { cards, lore, ..reach }, limits(characters))
+        let limits = Limits { characters, tokens: None };
+        self.scanner.limited(ScanReach { cards, lore, ..reach }, limits)
     }
 
     /// The reach of an entry that says nothing about it.
@@ -135,20 +136,15 @@ impl WorldInfoScan<'_> {
 
     fn stop_of(&mut self, ix: EntryIx) -> Stop {
         let EngineInput { library, active, .. } = self.scanner.input;
-        let rank = active.ranks(ix).next();
-        match rank.map(|rank| self.judge(rank)) {
+        match active.ranks(ix).next().map(|rank| self.judge(rank)) {
             Some(Err(Stop::NoKeyFound)) => {
                 let CompiledEntry { keys, characters, .. } = library.compiled(ix);
                 let own = self.reach(ix, library.entry(ix));
-                let near_miss = self.scanner.out_of_reach(ix, keys, own, limits(*characters));
-                near_miss.unwrap_or(Stop::NoKeyFound)
+                let limits = Limits { characters: *characters, tokens: None };
+                self.scanner.near_miss(ix, keys, own, limits)
             }
             Some(Err(stop)) => stop,
             Some(Ok(_)) | None => Stop::NoKeyFound,
         }
     }
-}
-
-fn limits(characters: Option<u32>) -> [Option<Limit>; 2] {
-    [characters.map(Limit::Characters), None]
 }

@@ -23,7 +23,7 @@ mod tests;
 pub use self::{
     decorators::{Decorated, split_decorators},
     fingerprint::{cyrb53, fingerprint},
-    output::{PlacedEntry, format_world_info, place},
+    output::{PlacedEntry, place},
     pass::{Activated, Pass, Scan, scan},
     rules::{Quirks, Strategy, VectorRules, WorldInfoRules},
 };

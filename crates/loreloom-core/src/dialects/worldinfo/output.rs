@@ -9,18 +9,12 @@ use crate::{
     book::{Book, Entry, Position},
     chat::Role,
     engine::{
-        DEFAULT_DEPTH, EngineInput, Timing,
-        contribution::{Contribution, injection},
-        placing::PlaceRules,
-        render::rewrite,
-        verdicts::verdict,
+        DEFAULT_DEPTH, EngineInput, Timing, contribution::Contribution, placing::PlaceRules,
+        render::LoreScripts,
     },
     library::{EntryIx, Library},
     macros::MacroValues,
     place::Place,
-    regex_script::RegexScript,
-    report::Outcome,
-    scan::Steps,
     sort::stable_by,
     turn::Instruments,
 };
@@ -52,20 +46,15 @@ pub(crate) fn contribute(
         placed.iter().map(|one| (one.activated.ix, &one.place)).collect();
     for one in &scan.activated {
         let place = places.get(&one.ix).copied().cloned();
-        let trigger = Box::new(one.trigger(library, turn));
-        let outcome =
-            Outcome::Activated { place, tokens: one.tokens, shortened_from: None, trigger };
-        pool.verdicts.push(verdict(library, one.ix, outcome));
+        pool.add_active((library, one.ix), place, one.tokens, one.trigger(library, turn));
     }
-    let stopped = scan.stopped.into_iter();
-    pool.verdicts.extend(stopped.map(|(ix, stop)| verdict(library, ix, Outcome::Stopped(stop))));
-    pool.injections.extend(placed.into_iter().map(|one| {
+    pool.add_stopped(library, scan.stopped);
+    for PlacedEntry { place, role, text, activated } in placed {
         // Counted again only if the text changed on its way.
-        let same = Arc::ptr_eq(&one.text, one.activated.text(library));
-        let tokens = if same { one.activated.tokens } else { instruments.counter.count(&one.text) };
-        let seat = (one.place, one.role);
-        injection(library, one.activated.ix, seat, one.text.to_string(), tokens)
-    }));
+        let same = Arc::ptr_eq(&text, &activated.text);
+        let tokens = if same { activated.tokens } else { instruments.counter.count(&text) };
+        pool.inject((library, activated.ix), (place, role), &text, tokens);
+    }
     (pool, scan.timing)
 }
 
@@ -81,8 +70,7 @@ pub fn place<'scan>(
     activated: &'scan [Activated],
 ) -> Vec<PlacedEntry<'scan>> {
     let library = input.library;
-    let (scripts, macros) = (input.turn.scripts(input.rules), input.turn.macros());
-    let steps = Steps::within(input.rules.steps);
+    let (scripts, macros) = (LoreScripts::of(input.turn, input.rules), input.turn.macros());
     let mut walk: Vec<&Activated> = activated.iter().collect();
     stable_by(&mut walk, |a, b| {
         let order = |one: &Activated| one.entry(library).placement.order;
@@ -93,7 +81,7 @@ pub fn place<'scan>(
         let Some((place, role)) = seat_of(one.entry(library), library.book(one.ix)) else {
             continue;
         };
-        let text = rewrite(one.text(library), place.depth(), scripts, &macros, &steps);
+        let text = scripts.apply(&one.text, place.depth(), &macros);
         if !text.is_empty() {
             let text = match &one.wrapping {
                 Some(wrapping) => wrapping.wrap(&text).into(),
@@ -125,9 +113,8 @@ pub(super) fn seat_of(entry: &Entry, book: &Book) -> Option<(Place, Role)> {
 pub(crate) fn sent_text(
     library: &Library,
     ix: EntryIx,
-    scripts: &[RegexScript],
+    scripts: &LoreScripts<'_>,
     macros: &MacroValues<'_>,
-    steps: &Steps,
 ) -> Arc<str> {
     let compiled = library.compiled(ix);
     let text = if compiled.dynamic {
@@ -136,7 +123,7 @@ pub(crate) fn sent_text(
         Arc::clone(&compiled.body)
     };
     match seat_of(library.entry(ix), library.book(ix)) {
-        Some((place, _)) => rewrite(&text, place.depth(), scripts, macros, steps),
+        Some((place, _)) => scripts.apply(&text, place.depth(), macros),
         None => text,
     }
 }
@@ -148,16 +135,4 @@ fn in_reading_order(walk: Vec<PlacedEntry<'_>>) -> Vec<PlacedEntry<'_>> {
     others.reverse();
     others.extend(outlets);
     others
-}
-
-/// Wraps a block of lore in the front end's format: each `{0}` becomes the lore. A blank
-/// format leaves it alone.
-pub fn format_world_info(lore: &str, format: &str) -> String {
-    if lore.is_empty() {
-        String::new()
-    } else if format.trim_matches(crate::book::is_js_space).is_empty() {
-        lore.to_owned()
-    } else {
-        format.replace("{0}", lore)
-    }
 }

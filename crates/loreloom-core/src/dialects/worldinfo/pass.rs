@@ -16,12 +16,13 @@ use crate::{
         EngineInput, Scanner, Timing,
         budget::{Budget, BudgetRule},
         cause::Cause,
-        same_text::{TakenTexts, finds_copies},
-        texts::ScanSource,
+        same_text::TakenTexts,
+        texts::{Furthest, ScanSource},
         timing::RecursionStep,
         verdicts::Stops,
     },
     library::{EntryIx, Library, Stages},
+    number::round,
     report::{BudgetUse, ScanPhase, Stop, Trigger, Warning},
     state::StoryState,
     tokens::Measure,
@@ -60,8 +61,8 @@ pub struct Activated {
     pub ix: EntryIx,
     /// What the front end sent in its place.
     pub instead: Option<Arc<Entry>>,
-    /// What macros made of its text; `None` is the stored text.
-    pub(super) made: Option<Arc<str>>,
+    /// Its text, macros expanded.
+    pub text: Arc<str>,
     /// The tokens of its text, with its wrapper.
     pub tokens: Tokens,
     pub(super) cause: Cause,
@@ -72,11 +73,6 @@ impl Activated {
     /// The entry whose rules hold: the one the front end sent, else the stored one.
     pub fn entry<'a>(&'a self, library: &'a Library) -> &'a Entry {
         self.instead.as_deref().unwrap_or_else(|| library.entry(self.ix))
-    }
-
-    /// Its text, macros expanded.
-    pub fn text<'a>(&'a self, library: &'a Library) -> &'a Arc<str> {
-        self.made.as_ref().unwrap_or_else(|| &library.compiled(self.ix).body)
     }
 
     /// How it came to fire.
@@ -92,7 +88,7 @@ pub(super) fn trigger(cause: &Cause, ix: EntryIx, library: &Library, turn: &Turn
 /// A text that the next pass scans, with its measure where it is wrapped.
 type Fed = (EntryIx, Arc<str>, Option<Measure>);
 
-/// One pass of the loop, for those who want to see it.
+/// One pass of the loop, for tests and traces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pass {
     /// What the pass was for.
@@ -143,8 +139,8 @@ pub(super) struct WorldInfoScan<'a> {
     /// The candidate that did not fit, if macros or a wrapper changed its text.
     pub(super) unfit: Option<(CandidateKey, Box<RenderedText>)>,
     pub(super) activated: Vec<Activated>,
-    /// Their texts, where copies are looked for.
-    pub(super) texts: Option<TakenTexts>,
+    /// Their texts.
+    pub(super) texts: TakenTexts,
     /// By entry: whether it, or one that shares its result, is activated. Dense, because
     /// every pass asks for all of them.
     pub(super) placed: Vec<bool>,
@@ -189,7 +185,7 @@ impl<'a> WorldInfoScan<'a> {
             newline,
             unfit: None,
             activated: Vec::new(),
-            texts: finds_copies(&input).then(TakenTexts::default),
+            texts: TakenTexts::new(&input),
             placed: vec![false; library.len()],
             failed: FxHashSet::default(),
             stops: Stops::default(),
@@ -202,9 +198,7 @@ impl<'a> WorldInfoScan<'a> {
     /// Looks at all entries that may fire whatever the texts hold.
     fn begin(&mut self) {
         let EngineInput { library, active, .. } = self.scanner.input;
-        self.scanner.look_at_ranks(active.always().iter().copied());
-        let sticky: Vec<EntryIx> = self.scanner.timing.sticky_entries().collect();
-        self.scanner.look_at(sticky);
+        self.scanner.look_at_lasting(active.always());
         // Entries that share a slot are all replaced by what the front end sent.
         self.scanner.look_at(self.forced.keys().flat_map(|&slot| library.sharing(slot)));
         self.scanner.look_at(self.near.keys().copied());
@@ -227,11 +221,8 @@ impl<'a> WorldInfoScan<'a> {
 
     fn pass(&mut self) -> Option<ScanPhase> {
         let EngineInput { library, active, .. } = self.scanner.input;
-        let depth = self.rules.depth.saturating_add(self.skew).max(active.deepest());
-        self.scanner.texts.reach_back(depth);
-        if active.widest() > 0 {
-            self.scanner.texts.reach_back_characters(active.widest());
-        }
+        let usual = Furthest::messages(self.rules.depth.saturating_add(self.skew));
+        self.scanner.texts.reach_back(active.furthest().or(usual));
         let mut candidates = self.candidates();
         candidates.sort_by_key(|one| (!self.is_sticky(one), one.key));
         let mut candidates = self.settle_groups(candidates);
@@ -349,14 +340,10 @@ impl<'a> WorldInfoScan<'a> {
     }
 
     fn finish(mut self) -> Scan {
-        let EngineInput { library, active, turn, .. } = self.scanner.input;
-        if !turn.input.dry_run {
-            let may_last =
-                |one: &&Activated| one.instead.is_some() || !library.compiled(one.ix).plain;
-            for one in self.activated.iter().filter(may_last) {
-                let entry = (one.ix, one.instead.as_deref());
-                self.scanner.timing.activate(library, entry, turn.length());
-            }
+        let EngineInput { library, active, .. } = self.scanner.input;
+        let may_last = |one: &&Activated| one.instead.is_some() || !library.compiled(one.ix).plain;
+        for one in self.activated.iter().filter(may_last) {
+            self.scanner.timing.activate(library, one.ix, one.instead.as_deref());
         }
         self.budget.used = self.activated.iter().map(|one| one.tokens).sum();
         let stops = self.stops.take_sorted().into_iter();
@@ -386,14 +373,9 @@ impl<'a> WorldInfoScan<'a> {
 }
 
 /// The budget in tokens: a share of the context, at least 1, at most the cap.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast saturates, and negative shares mean no budget"
-)]
 fn limit(rules: &WorldInfoRules, context: Tokens) -> Tokens {
-    let share = (rules.budget_percent * f64::from(context.0) / 100.0 + 0.5).floor() as u32;
-    let share = share.max(1);
+    // Negative shares mean no budget.
+    let share = round(rules.budget_percent * f64::from(context.0) / 100.0).max(1);
     match rules.budget_cap {
         0 => Tokens(share),
         cap => Tokens(share.min(cap)),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{Limit, ScanReach, Sought, TurnTexts};
+use super::{Limits, ScanReach, Sought, TurnTexts, reach::Limit};
 use crate::{
     library::MOST_MESSAGES,
     scan::{Folding, Hits},
@@ -30,6 +30,15 @@ impl TurnTexts<'_> {
     pub(crate) fn limited(
         &mut self,
         reach: ScanReach,
+        limits: Limits,
+        counter: &dyn TokenCounter,
+    ) -> ScanReach {
+        limits.each().fold(reach, |reach, limit| self.limited_by(reach, limit, counter))
+    }
+
+    fn limited_by(
+        &mut self,
+        reach: ScanReach,
         limit: Limit,
         counter: &dyn TokenCounter,
     ) -> ScanReach {
@@ -42,12 +51,6 @@ impl TurnTexts<'_> {
         // The narrower of two limits counts.
         let cut = if messages == reach.messages { cut.max(reach.cut) } else { cut };
         ScanReach { messages, cut, opened: reach.opened && messages > 0, ..reach }
-    }
-
-    /// Makes sure that so many characters of the newest messages are scanned.
-    pub(crate) fn reach_back_characters(&mut self, characters: u32) {
-        let (messages, _) = self.transcript.newest_characters(MOST_MESSAGES, characters);
-        self.reach_back(messages);
     }
 
     /// The first occurrence of a pattern in a message from a byte on. `first` is its first

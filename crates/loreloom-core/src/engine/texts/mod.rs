@@ -23,7 +23,7 @@ use self::{
 pub(crate) use self::{
     location::{Location, PartRef},
     occurrence::Occurrences,
-    reach::{Limit, ScanReach, card_bits},
+    reach::{Furthest, Limits, ScanReach, card_bits},
 };
 use super::EngineInput;
 use crate::{
@@ -161,10 +161,12 @@ impl<'a> TurnTexts<'a> {
         }
     }
 
-    /// Makes sure that the newest `depth` messages are scanned.
-    pub(crate) fn reach_back(&mut self, depth: u32) {
+    /// Makes sure that the newest messages are scanned.
+    pub(crate) fn reach_back(&mut self, furthest: Furthest) {
         let transcript = self.transcript;
         let total = transcript.messages.len();
+        let (counted, _) = transcript.newest_characters(MOST_MESSAGES, furthest.characters);
+        let depth = furthest.messages.max(counted);
         let wanted = (depth.min(MOST_MESSAGES) as usize).min(total);
         while self.scanned < wanted {
             let at = total - 1 - self.scanned;

@@ -20,12 +20,49 @@ pub(crate) struct ScanReach {
 }
 
 /// How much of the newest chat text an entry scans, where it counts no messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Limit {
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Limits {
     /// Characters (`NovelAI`, Kobold).
-    Characters(u32),
+    pub(crate) characters: Option<u32>,
     /// Tokens (`@@instruct_scan_depth`).
+    pub(crate) tokens: Option<u32>,
+}
+
+impl Limits {
+    pub(super) fn each(self) -> impl Iterator<Item = Limit> {
+        let characters = self.characters.map(Limit::Characters);
+        characters.into_iter().chain(self.tokens.map(Limit::Tokens))
+    }
+}
+
+/// One of them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Limit {
+    Characters(u32),
     Tokens(u32),
+}
+
+/// How far back something scans: so many messages or so many characters, whichever is more.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Furthest {
+    pub(crate) messages: u32,
+    pub(crate) characters: u32,
+}
+
+impl Furthest {
+    /// So many messages.
+    pub(crate) fn messages(messages: u32) -> Self {
+        Self { messages, characters: 0 }
+    }
+
+    /// The further of two.
+    #[must_use]
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            messages: self.messages.max(other.messages),
+            characters: self.characters.max(other.characters),
+        }
+    }
 }
 
 /// The card texts an entry looks into.

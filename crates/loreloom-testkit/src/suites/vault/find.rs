@@ -3,7 +3,8 @@
 use loreloom_core::{
     bm25::words,
     dialects::vault::{
-        Matches, Pick, SpeakerNames, Vault, VaultCache, VaultState, VaultTurn, count_keys, find,
+        Lines, Matches, Note, NoteKind, Pick, Refine, Search, SpeakerNames, Vault, VaultCache,
+        VaultRules, VaultState, VaultTurn, find,
     },
     report::{Reason, Stop},
     turn::VaultContext,
@@ -19,10 +20,29 @@ pub(super) fn scan_text(input: &Value) -> Value {
 }
 
 pub(super) fn count(input: &Value) -> Value {
-    let vault = Vault::compile([note(&input["entry"])], &rules(input));
-    let found = vault.entries().next().map(|ix| count_keys(&vault, ix, &text(&input["text"])));
-    let found = found.unwrap_or_default();
-    json!({ "key": found.key, "primary": found.primary, "count": found.occurrences })
+    let mut rules = rules(input);
+    (rules.keys.depth, rules.order.by_occurrences) = (1, true);
+    let note = note(&input["entry"]);
+    let text = text(&input["text"]);
+    let (primary, count) =
+        by_keys(&Note { refine: Refine::default(), ..note.clone() }, &text, &rules);
+    let (key, _) = by_keys(&note, &text, &rules);
+    json!({ "key": key, "primary": primary, "count": count })
+}
+
+/// The key that lets a note in if nothing but its keys decides, and how often they occur.
+fn by_keys(note: &Note, text: &str, rules: &VaultRules) -> (Option<String>, u32) {
+    let kind = NoteKind { guide: note.kind.guide, ..NoteKind::default() };
+    let bare = Note::new(&note.vault, &note.path, &note.title);
+    let (keys, refine) = (note.keys.clone(), note.refine.clone());
+    let vault = Vault::compile([Note { keys, refine, kind, ..bare }], rules);
+    let mut lines = Lines::default();
+    lines.push("", text, true, true);
+    let (state, context) = (VaultState::default(), VaultContext::default());
+    let turn = VaultTurn::new(&vault, rules, &state, &lines, &context);
+    let matches = find(turn, &mut Rolls::of(&Value::Null), &mut VaultCache::default());
+    let Some(pick) = matches.picks.first() else { return (None, 0) };
+    (pick.key_text(&vault).map(str::to_owned), pick.occurrences)
 }
 
 pub(super) fn matching(input: &Value) -> Value {
@@ -47,10 +67,15 @@ pub(super) fn matching(input: &Value) -> Value {
     let mut out = stopped(&vault, &matches);
     out["matched"] = titles(&vault, matches.picks.iter().map(|pick| pick.ix)).into();
     out["matchedBy"] = Value::Object(matched_by(&vault, &matches.picks));
+    let search = vault.search().filter(|_| rules.keys.depth > 0);
+    let said = lines.text(rules.keys.depth, rules.quirks.hidden_use_depth);
+    let candidates =
+        |search: &Search| search.query(&said, rules.fuzzy.most, rules.fuzzy.min_score).len();
+    let by_topic = |pick: &&Pick| matches!(pick.reason, Reason::Fuzzy { .. });
     out["fuzzyStats"] = json!({
-        "active": matches.fuzzy.active,
-        "candidates": matches.fuzzy.candidates,
-        "matched": matches.fuzzy.matched,
+        "active": search.is_some(),
+        "candidates": search.map_or(0, candidates),
+        "matched": matches.picks.iter().filter(by_topic).count(),
         "threshold": rules.fuzzy.min_score,
     });
     out
@@ -152,6 +177,6 @@ pub(super) fn bm25(input: &Value) -> Value {
         .flatten()
         .map(|one| json!({ "title": vault.note(one.ix).title, "score": round(one.score) }))
         .collect();
-    let mean = vault.search().map(loreloom_core::dialects::vault::Search::mean_length);
+    let mean = vault.search().map(Search::mean_length);
     json!({ "tokens": words(&query), "avgDl": mean, "results": results })
 }

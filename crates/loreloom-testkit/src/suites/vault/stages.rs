@@ -164,7 +164,8 @@ pub(super) fn format(input: &Value) -> Value {
     let stage = Stage::of(input);
     let counter = Estimates::of(&input["entries"]);
     let (mut dice, mut cache) = (Rolls::of(input), VaultCache::default());
-    let mut tools = VaultTools::plain(&counter, &mut dice, &mut cache);
+    let mut tools =
+        VaultTools { counter: &counter, dice: &mut dice, cache: &mut cache, rendering: None };
     let fitted = fit(&stage.vault, &stage.picks, &rules(input), &mut tools);
     let accepted: Vec<Value> = fitted
         .notes

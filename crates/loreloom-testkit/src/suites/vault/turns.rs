@@ -95,7 +95,8 @@ pub(super) fn pipeline(input: &Value) -> Value {
         };
         let matches = find(turn, &mut dice, &mut cache);
         let picks = (matches.picks.clone(), Vec::new());
-        let mut tools = VaultTools::plain(&Quarters, &mut dice, &mut cache);
+        let mut tools =
+            VaultTools { counter: &Quarters, dice: &mut dice, cache: &mut cache, rendering: None };
         let report = turn.decide(matches, picks, &mut tools);
         generations.push(trace(&vault, &report, &rules));
         state = report.state;

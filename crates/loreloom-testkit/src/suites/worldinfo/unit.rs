@@ -2,7 +2,8 @@
 
 use loreloom_core::{
     book::Key,
-    dialects::worldinfo::{cyrb53, format_world_info},
+    dialects::worldinfo::cyrb53,
+    engine::in_format,
     scan::JsRegex,
     tokens::{ByteEstimate, TokenCounter as _},
 };
@@ -16,7 +17,7 @@ pub(super) fn run(input: &Value) -> Result<Value, String> {
         "tokenEstimate" => json!(ByteEstimate.count(text(0)).0),
         "getStringHash" => json!(cyrb53(text(0))),
         "parseRegexFromString" => parse_regex(text(0)),
-        "formatWorldInfo" => json!(format_world_info(text(0), text(1))),
+        "formatWorldInfo" => json!(in_format(text(0), text(1))),
         "splitKeywordsAndRegexes" => {
             json!(convert::split_typed_keys(text(0), |key| !parse_regex(key).is_null()))
         }

@@ -60,7 +60,8 @@ fn turn(notes: Vec<Note>, chat: &[&str], rules: &VaultRules) -> (Vault, VaultRep
     let matches = find(turn, &mut Never, &mut cache);
     let picks = matches.picks.clone();
     let mut dice = Never;
-    let mut tools = VaultTools::plain(&Words, &mut dice, &mut cache);
+    let mut tools =
+        VaultTools { counter: &Words, dice: &mut dice, cache: &mut cache, rendering: None };
     let report = turn.decide(matches, (picks, Vec::new()), &mut tools);
     (vault, report)
 }
@@ -240,7 +241,7 @@ fn a_selecting_model_chooses_among_matches_and_what_they_link_to() {
     assert_eq!(choose(None, &selection), ["Great Hall", "Law", "Well"]);
     selection.on_failure = OnFailure::Candidates;
     assert_eq!(choose(None, &selection), ["Great Hall", "Law", "Oak Door", "Well"]);
-    selection.confidence = Threshold::Medium;
+    selection.confidence = Confidence::Medium;
     selection.on_failure = OnFailure::Matches;
     assert_eq!(choose(Some(&answer), &selection), ["Law", "Well"]);
     assert_eq!(choose(None, &selection), ["Great Hall", "Law", "Well"]);
@@ -266,7 +267,8 @@ fn a_sticky_note_stays_and_a_delayed_one_waits() {
         let matches = find(turn, &mut Never, &mut cache);
         let picks = (matches.picks.clone(), Vec::new());
         let mut dice = Never;
-        let mut tools = VaultTools::plain(&Words, &mut dice, &mut cache);
+        let mut tools =
+            VaultTools { counter: &Words, dice: &mut dice, cache: &mut cache, rendering: None };
         let report = turn.decide(matches, picks, &mut tools);
         let verdict = |title: &str| {
             let of = |one: &&Verdict| one.title == title;
