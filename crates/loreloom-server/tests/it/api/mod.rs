@@ -17,6 +17,7 @@ mod looking;
 mod lore_tests;
 mod makers;
 mod memory;
+mod memory_jobs;
 mod moving;
 mod pairing;
 mod settings;
