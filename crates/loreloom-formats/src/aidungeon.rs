@@ -38,7 +38,7 @@ const IN_SCENARIO: [&[&str]; 7] = [
 /// Texts of a scenario that the program reads beside its cards.
 const BESIDE_CARDS: [&str; 5] = ["prompt", "memory", "authorsNote", "instructions", "summary"];
 
-/// The way to the cards of a scenario; `None` if the file is none. Other programs have lists of
+/// The way to the cards of a scenario; `None` if the file has none. Other programs have lists of
 /// these names too, so a row must look like a card.
 pub(crate) fn cards_in(root: &Node<'_>) -> Option<&'static [&'static str]> {
     let find = |path: &[&str]| path.iter().try_fold(root, |node, key| node.get(key));

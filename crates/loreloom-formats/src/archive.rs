@@ -2,7 +2,7 @@
 //!
 //! Only files that are asked for are unpacked, into memory and within limits. Names that
 //! would lead out of a folder are refused, although nothing is ever written to disk here:
-//! whoever unpacks the assets later must not find them.
+//! somebody who unpacks the assets later must not find them.
 
 use std::io::{Cursor, Read as _, Write as _};
 

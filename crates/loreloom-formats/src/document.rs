@@ -162,7 +162,7 @@ fn picture<'bytes>(
                 let format = Some(format);
                 return Ok(Document { format, text: text.into(), part: Part::Chunk, card: None });
             }
-            // Whoever locked the card has not meant its older copy to be read instead.
+            // An author who locked the card did not mean its older copy to be read instead.
             Err(fault @ FormatError::Encrypted) => return Err(fault),
             Err(fault) => {
                 notes.warn(payload.keyword, format!("{fault}: the next chunk was tried"));

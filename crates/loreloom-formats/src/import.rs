@@ -79,7 +79,7 @@ pub enum OddValues {
     Repair,
     /// As `SillyTavern` itself treats them, and what has another program's name (`keys`,
     /// `enabled`, a position called `before_char`) is not looked at, as there. For comparing
-    /// with it: whoever writes such a name means it.
+    /// with it: an author who writes such a name means it.
     ToTheLetter,
 }
 
@@ -238,7 +238,7 @@ pub(crate) fn schema_of(format: Format, part: &Part) -> Option<&'static dyn Sche
     }
 }
 
-/// The standard of a card; `None` for files that are no cards.
+/// The standard of a card; `None` for files that are not cards.
 pub(crate) fn card_version(format: Format, root: &Node<'_>) -> Option<CardVersion> {
     let version = format.card()?;
     let spec = root.get("spec").and_then(Node::as_str);

@@ -37,7 +37,7 @@ const MOST_REPEATED: usize = 10_000;
 /// A file that cannot be read as tests.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TestsError {
-    /// It is no YAML, or says something that tests have no word for.
+    /// It is not YAML, or has a word that tests do not know.
     #[error("a file of tests must be YAML with `tests`: {problem}")]
     Form {
         /// What is wrong, and where.
@@ -64,7 +64,7 @@ pub enum TestsError {
         /// Entries found.
         found: usize,
     },
-    /// A message is nobody's, or of two.
+    /// A message has no speaker, or two.
     #[error(
         "message {message} of test `{test}` must have one of `user`, `assistant` and `system`, \
          found {found}"

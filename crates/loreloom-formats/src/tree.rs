@@ -179,7 +179,7 @@ fn check_size(row: &Row<'_, '_>, options: &ImportOptions) -> Result<(), FormatEr
     Ok(())
 }
 
-/// The entry of a row that is none: it stays in its place and never fires.
+/// The entry of a row that cannot be read: it stays in its place and never fires.
 fn inert(book: &BookId, row: &Row<'_, '_>, text: &str) -> Entry {
     let mut entry = Entry::new(inert_id(book.as_str(), row));
     entry.activation.enabled = false;

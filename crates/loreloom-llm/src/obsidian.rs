@@ -52,7 +52,7 @@ pub struct Obsidian {
 /// Why a vault cannot be reached or used.
 #[derive(Debug, thiserror::Error)]
 pub enum ObsidianError {
-    /// The address, the key or the certificate is none.
+    /// The address, the key or the certificate cannot be used.
     #[error(transparent)]
     Connection(#[from] ConnectionError),
     /// The certificate file holds none.

@@ -2,7 +2,7 @@
 //!
 //! What a turn started (sticky effects, cooldowns, variables) belongs to the message it answered.
 //! If that message is edited or hidden, the reply to it is still on the path. So a stored message
-//! that comes between two messages of the path on another branch, or in the place of one of them,
+//! that comes between two messages of the path on another branch, or instead of one of them,
 //! was hidden or edited. Both ends must be the same messages: a reply, whose text is unique, or two
 //! messages in a row.
 //!

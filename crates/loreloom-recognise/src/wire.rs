@@ -79,7 +79,7 @@ pub enum PromptField {
 }
 
 impl WireBody {
-    /// Where the prompt is; `None` if there is none that could be woven into.
+    /// Where the prompt is; `None` if the request has no prompt that lore can be put into.
     pub fn field(&self) -> Option<PromptField> {
         if let Some(items) = &self.messages {
             let developer = items.iter().any(|item| item.is_developers);

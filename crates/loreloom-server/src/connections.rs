@@ -346,7 +346,7 @@ impl Connections {
     }
 
     /// The connection that a model's name begins with (`CONNECTION/MODEL`), and the name that
-    /// it has there. What a route names is no such name.
+    /// it has there. A name in a route is not such a name.
     pub(crate) fn addressed<'a>(&self, model: &'a str) -> Option<(&Arc<Connection>, &'a str)> {
         let (name, model) = model.split_once('/').filter(|(_, model)| !model.is_empty())?;
         let connection = self.all.iter().find(|one| one.name.as_str() == name)?;

@@ -1,6 +1,6 @@
 //! Events for watchers of the API.
 //!
-//! An event names what changed and its version, never the content: whoever needs it asks. The last
+//! An event names what changed and its version, never the content: a listener that needs it asks. The last
 //! events are kept, so that a watcher that lost its connection can continue; one that was away too
 //! long gets a gap event.
 //!

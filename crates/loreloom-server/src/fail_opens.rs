@@ -1,6 +1,6 @@
 //! Requests that went on without lore, for the dashboard.
 //!
-//! They are no turns: nothing of them is stored, and often not even their chat is known. The last
+//! They are not turns: nothing of them is stored, and often not even their chat is known. The last
 //! ones are kept in memory, as the times that turns took are, so a restart forgets them; how many
 //! there were in all is a figure of Prometheus.
 

@@ -61,7 +61,7 @@ pub(crate) enum Pass {
 enum Refused {
     /// It has no key.
     NoKey,
-    /// Its key is none of ours, or no longer.
+    /// Its key is not one of ours, or no longer.
     UnknownKey,
     /// Its key does not allow that.
     Scope(Scope),

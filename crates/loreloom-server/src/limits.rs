@@ -115,7 +115,7 @@ pub(crate) async fn discard(headers: HeaderMap, body: Body) {
 const LINGER: Duration = Duration::from_secs(5);
 
 /// A body that fails if it falls silent or trickles. Only the time that is spent waiting for it
-/// counts: whoever reads it may take their time.
+/// counts: its reader may be slow.
 pub(crate) fn steady(body: Body, limits: ServerLimits) -> Body {
     let pieces = body.into_data_stream();
     let sending = Sending { pieces, limits, waited: Duration::ZERO, found: 0 };

@@ -32,7 +32,7 @@ use crate::{
 pub struct LoreService {
     /// Books from the command line; they come before stored books.
     mounted: Vec<(Volume, Vec<Binding>)>,
-    /// The settings of the start, which have the rules. What is stored stands over them.
+    /// The settings of the start, which have the rules. Stored settings override them.
     started: StartSettings,
     /// What entries are found by meaning with, where nothing else was chosen.
     own: Option<Arc<EntryFinder>>,

@@ -59,7 +59,7 @@ impl ListFormat {
         }
     }
 
-    /// The models of a list, with their names; `None` if the value is no list.
+    /// The models of a list, with their names; `None` if the value is not a list.
     fn read(self, list: &Value) -> Option<Vec<(String, Value)>> {
         let (field, name) = match self {
             Self::OpenAi => ("data", "id"),

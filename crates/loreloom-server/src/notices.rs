@@ -1,4 +1,4 @@
-//! Notices of what happened, for whoever listens.
+//! Notices of what happened, for all that listen.
 //!
 //! A generation never fails because of Loreloom, so failures here would go unseen. A notice is
 //! sent and forgotten: it never waits for a listener, and a slow listener misses some and learns

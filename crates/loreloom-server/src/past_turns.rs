@@ -1,7 +1,7 @@
 //! Past turns as they are asked about: decided again, with what became of every entry.
 //!
 //! Deciding a turn again costs what the turn cost, and compiling the books of its day costs
-//! more, so the last few are kept: whoever looks at a turn asks about it several times.
+//! more, so the last few are kept: a reader of a turn asks about it several times.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

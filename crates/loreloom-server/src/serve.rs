@@ -46,7 +46,7 @@ pub async fn serve(
             }
         };
         let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
-            // Whoever does not read it sees the connection close.
+            // A client that does not read it sees the connection close.
             let _unread = stream.try_write(FULL);
             continue;
         };

@@ -141,7 +141,7 @@ pub trait VaultKeeper: Send + Sync {
         Err(NoteRefusal::Elsewhere)
     }
 
-    /// Puts `text` in the place of what a note's file says, if that is still `was`.
+    /// Replaces the text of a note's file with `text`, if it is still `was`.
     async fn write_note(
         &self,
         _place: &NotePlace,

@@ -9,7 +9,7 @@ use crate::{
     toml_text::toml_value,
 };
 
-/// What stands above the tables.
+/// The text above the tables.
 const HEAD: &str = "\
 # Settings
 

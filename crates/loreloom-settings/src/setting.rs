@@ -109,7 +109,7 @@ pub enum TakesEffect {
     AtOnce,
     /// When the server starts again.
     AfterRestart,
-    /// Only the configuration file and flags can set it. It says where the server listens, whom
+    /// Only the configuration file and flags can set it. It says where the server listens, who
     /// it trusts or where the stories are, so a caller of the API must not change it.
     AtStart,
 }

@@ -14,7 +14,7 @@ use crate::{
     value::shown,
 };
 
-/// The settings of a program at its start. What is stored later stands over them.
+/// The settings of a program at its start. Settings that are stored later override them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StartSettings {
     /// What profile, file and flags add up to.
@@ -145,7 +145,7 @@ impl Setting {
         self.value_in(&settings.tree())
     }
 
-    /// Its value in the JSON form of a tree. Whoever reads many values makes that form once.
+    /// Its value in the JSON form of a tree. Readers of many values make that form once.
     pub fn value_in(&self, tree: &Value) -> Value {
         shown(tree.pointer(&self.pointer()))
     }

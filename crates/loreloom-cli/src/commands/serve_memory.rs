@@ -1,4 +1,4 @@
-//! Memory of a running server, and those who do its work.
+//! Memory of a running server, and the workers that do its jobs.
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ pub(crate) fn read(source: &KeySource, folder: &Path) -> anyhow::Result<Secret> 
     let key = match source {
         #[expect(clippy::disallowed_methods, reason = "the user named this variable")]
         KeySource::Environment(name) => {
-            // The error would show what is no text, and that may be the key.
+            // The error would show the bytes that are not text, and they may be the key.
             std::env::var(name).ok().with_context(|| format!("`{name}` is not set"))?
         }
         KeySource::File(file) => {

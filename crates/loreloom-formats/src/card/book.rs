@@ -280,7 +280,7 @@ impl<'tree, 'text> EntryReader<'_, 'tree, 'text, '_> {
         self.extensions().map(|mut fields| fields.text(&[name])).unwrap_or_default()
     }
 
-    /// Messages; 0 and what is below it are none.
+    /// A number of messages; 0 and less count as not given.
     fn extra_count(&mut self, name: &str) -> Option<u32> {
         self.extensions()?.count(&[name]).filter(|count| *count > 0)
     }

@@ -65,7 +65,7 @@ pub fn mark_conflicts(book: &mut Book, conflicts: &[Conflict]) {
     }
 }
 
-/// Merges three trees that are no lore, member by member.
+/// Merges three trees that are not lore, member by member.
 pub(super) fn merge_trees(
     base: &Map<String, Value>,
     ours: &Map<String, Value>,

@@ -168,7 +168,7 @@ fn card_document(
     (root, Some(vec!["data", "character_book", "entries"]))
 }
 
-/// What a format that is no card cannot say about a character: everything.
+/// What a format that is not a card loses about a character: everything.
 pub(super) fn card_losses(card: &Card, losses: &mut Vec<Loss>) {
     losses.extend(card::fields(card).into_iter().map(card_loss));
 }

@@ -124,7 +124,7 @@ pub fn export(
     Ok(Exported { bytes, losses })
 }
 
-/// What a format that is no card cannot say about a character: everything it has.
+/// What a format that is not a card loses about a character: everything it has.
 pub fn card_losses(card: &Card) -> Vec<Loss> {
     let mut losses = Vec::new();
     fresh::card_losses(card, &mut losses);
@@ -209,7 +209,7 @@ fn own_document<'a>(
         && let Ok(document) = document::open(original, reading, &mut Notes::default())
     {
         let is_same = match document.format {
-            // A card in the data of a picture is none of its own: only its text is written.
+            // A card inside a picture is not a file of its own: only its text is written.
             Some(_) if matches!(document.part, Part::Comment(_)) => false,
             Some(found) => found == format,
             None => document.part == Part::Whole && format.container() == Container::Text,

@@ -58,7 +58,7 @@ impl<'text> Node<'text> {
         self.members().iter().rev().find(|member| member.key == key).map(|member| &member.value)
     }
 
-    /// The members; none if this is no object.
+    /// The members; none if this is not an object.
     pub(crate) fn members(&self) -> &[Member<'text>] {
         match &self.value {
             Json::Object(members) => members,
@@ -66,7 +66,7 @@ impl<'text> Node<'text> {
         }
     }
 
-    /// The items; none if this is no array.
+    /// The items; none if this is not an array.
     pub(crate) fn items(&self) -> &[Node<'text>] {
         match &self.value {
             Json::Array(items) => items,

@@ -292,7 +292,7 @@ fn from_risu(row: &Value, entry: &mut Map<String, Value>) {
         Some(text.split(',').map(|part| json!(js::trim(part))).collect::<Vec<_>>())
     };
     let percent = given(row, "activationPercent");
-    // No keys are one empty key, but no second keys are none.
+    // Without keys there is one empty key, but without second keys there are none.
     let second = keys("secondkey").filter(|_| truthy(row.get("secondkey")));
     entry.insert("key".into(), json!(keys("key").unwrap_or_default()));
     entry.insert("keysecondary".into(), json!(second.unwrap_or_default()));

@@ -12,7 +12,7 @@ use crate::ahead::Ahead;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Headings {
-    /// On its own line; a heading that says nothing is none.
+    /// On its own line; an empty heading does not count.
     #[default]
     OnOneLine,
     /// Behind its blanks and line ends, as DeepLore reads it: what follows an empty heading is
@@ -42,7 +42,7 @@ fn heading(body: &str, headings: Headings) -> Option<(&str, Range<usize>)> {
 }
 
 /// The text behind the blanks at `start`, up to the end of its line. Where only blanks follow,
-/// the last of them that ends no line is the text, if another stands before it.
+/// the last of them that does not end a line is the text, if another comes before it.
 fn across_lines(body: &str, start: usize) -> Option<Range<usize>> {
     let rest = &body[start..];
     let text = match rest.find(|character| !is_js_space(character)) {

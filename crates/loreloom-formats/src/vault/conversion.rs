@@ -224,7 +224,7 @@ fn logic_name(logic: SelectiveLogic) -> &'static str {
 }
 
 /// A note as an entry: what its fields say, and what it carries from the book it came from.
-/// `Err` is a note that is no lore.
+/// `Err` is a note that is not lore.
 pub fn entry_of(id: EntryId, file: NoteFile<'_>) -> Result<Entry, Skip> {
     let front = super::split(file.text, YamlReader::Full);
     let disabled = front.fields.get("enabled") == Some(&Value::Bool(false));

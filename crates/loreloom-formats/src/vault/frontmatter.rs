@@ -42,7 +42,7 @@ pub fn split(text: &str, reader: YamlReader) -> Frontmatter<'_> {
     }
 }
 
-/// What stands between the fences and below.
+/// The text between the fences, and the text below them.
 pub(super) fn fences(text: &str, reader: YamlReader) -> Option<(&str, &str)> {
     let rest = text.strip_prefix("---")?;
     let rest = rest.strip_prefix('\r').unwrap_or(rest).strip_prefix('\n')?;
@@ -98,7 +98,7 @@ pub(super) fn fields_fault(text: &str) -> Option<usize> {
     }
 }
 
-/// Reads YAML; `None` if it is none, or not a table.
+/// Reads YAML; `None` if it is not YAML, or not a table.
 fn read_yaml(text: &str) -> Option<Map<String, Value>> {
     let mut fields = match serde_saphyr::from_str_with_options::<Value>(text, options()).ok()? {
         Value::Object(fields) => fields,

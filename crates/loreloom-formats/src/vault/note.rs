@@ -141,8 +141,8 @@ impl Default for TagNames {
 }
 
 impl TagNames {
-    /// Whether a text has a word that marks lore, wherever it stands: whoever wrote it may have
-    /// meant it so.
+    /// Whether a text has a word that marks lore, anywhere in it: its author may have meant it
+    /// so.
     pub fn is_named_in(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         let marks = [&self.lore, &self.guide];
@@ -466,7 +466,7 @@ impl NoteReader<'_> {
     }
 
     /// A number; text that is one counts if the reader is lenient. Files cannot hold infinite
-    /// ones, so the largest stands for more than that.
+    /// ones, so the largest number is used for larger ones.
     fn coerced(&mut self, field: &str) -> Option<f64> {
         match self.get(field) {
             Value::Number(number) => number.as_f64(),

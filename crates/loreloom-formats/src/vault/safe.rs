@@ -52,8 +52,8 @@ fn run_block(text: &str) -> Option<usize> {
     fences.find(|(at, _)| is_run(&text[at + 3..])).map(|(at, _)| at)
 }
 
-/// Whether a plugin runs what a fence with this behind it opens. A fence counts wherever it
-/// stands: whether it opens or closes is for Obsidian to say, and what is cut cannot be run.
+/// Whether a plugin runs what a fence with this behind it opens. A fence counts anywhere
+/// in the text: only Obsidian knows whether it opens or closes, and what is cut cannot be run.
 fn is_run(behind: &str) -> bool {
     let is_language = |name: &str| {
         let written = behind.get(..name.len()).is_some_and(|one| one.eq_ignore_ascii_case(name));
@@ -84,7 +84,7 @@ fn cut_run_blocks(text: &str) -> String {
     out
 }
 
-/// Cuts what stands between two marks, with the marks, if `goes` says so.
+/// Cuts the text between two marks, with the marks, if `goes` says so.
 fn cut(text: &str, open: &str, close: &str, goes: impl Fn(&str) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut left = text;

@@ -111,7 +111,7 @@ impl<'text> Fences<'text> {
         Self { lines: lines.collect(), known: None }
     }
 
-    /// The first block that begins at `from` or later. A fence in something that was cut is none.
+    /// The first block that begins at `from` or later. A fence inside something that was cut does not count.
     fn from(&mut self, from: usize) -> Option<FencedBlock> {
         if let Some((_, block)) = self.known.as_ref().filter(|(range, _)| range.contains(&from)) {
             return *block;

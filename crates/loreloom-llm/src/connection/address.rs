@@ -19,7 +19,7 @@ const OPENAI_PATHS: [&str; 4] = ["chat", "embeddings", "models", "responses"];
 /// A connection cannot be made as configured.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionError {
-    /// The address is none.
+    /// It is not an address.
     #[error("a model's address must be an `http` or `https` URL, found `{found}`: {reason}")]
     Address {
         /// What was given.

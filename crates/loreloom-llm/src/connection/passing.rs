@@ -117,7 +117,7 @@ impl ReplyReading for Passing {
                     self.event(&event.data);
                     is_half = self.lost;
                 }
-                // A stream without any event is no reply, either.
+                // A stream without events is not a reply either.
                 is_half |= !self.said && is_open && !self.lost;
             }
             ChunkFraming::Documents(body) => {

@@ -33,7 +33,7 @@ pub enum TokenizerError {
         /// The file.
         name: String,
     },
-    /// The file is no tokenizer.
+    /// The file is not a tokenizer.
     #[error("tokenizer file `{name}` must be a `tokenizer.json` of Hugging Face: {reason}")]
     Damaged {
         /// The file.

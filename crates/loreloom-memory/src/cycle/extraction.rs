@@ -18,7 +18,7 @@ use crate::{
 pub(super) struct TogetherQuestion<'asked> {
     /// What the chat remembers.
     pub(super) chat: &'asked ChatMemory,
-    /// Name, card and memory of those whose long-term memory is kept.
+    /// Name, card and memory of the characters whose long-term memory is kept.
     pub(super) members: Vec<(&'asked str, &'asked str, &'asked CharacterMemory)>,
 }
 

@@ -1,7 +1,7 @@
 //! Leaves out what the prompt already says.
 //!
 //! A line repeats a sentence if that has nearly all of its words. Words alone cannot see a
-//! negation, so a line that tells of a change repeats only a sentence that tells of one too.
+//! negation, so a line about a change repeats only a sentence that is about one too.
 
 use loreloom_core::{tokens::TokenCounter, units::Tokens};
 use rustc_hash::FxHashSet;

@@ -42,7 +42,7 @@ impl Addresses {
         }
     }
 
-    /// In a chat of two, the speaker whom the other calls by this word.
+    /// In a chat of two, the speaker that the other calls by this word.
     fn called(&self, word: &str, speakers: usize) -> Option<u32> {
         if speakers != 2 {
             return None;

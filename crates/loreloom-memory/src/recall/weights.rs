@@ -68,8 +68,8 @@ pub struct Weights {
     pub near_words: f64,
     /// The speaker is a person in the question. People mostly report themselves what they did.
     pub speaker: f64,
-    /// The player speaks, and the question is about the player; or somebody speaks whom the
-    /// question addresses, and it is about them.
+    /// The player speaks, and the question is about the player; or the speaker is the one
+    /// the question addresses, and it is about them.
     pub own: f64,
     /// A passage of questions is rarely an answer.
     pub asking: f64,

@@ -1,4 +1,4 @@
-//! Who knows what, and who hides what from whom.
+//! Who knows what, and who hides what from others.
 
 use loreloom_core::ids::MessageId;
 use serde::{Deserialize, Serialize};

@@ -169,7 +169,7 @@ impl StoryClock {
         self.months.iter().map(|month| i64::from(month.days)).sum()
     }
 
-    /// What time it is, as the story tells it; `None` if it says nothing of time.
+    /// What time it is in the story; `None` if the story does not say.
     pub fn shown(&self) -> Option<String> {
         if !self.is_told {
             return None;

@@ -125,7 +125,7 @@ fn is_asked(prompt: &str, list: &str) -> bool {
     prompt.contains(&format!("\n{list}: "))
 }
 
-/// The beginning of the line that names those whose memory is kept.
+/// The beginning of the line that names the characters whose memory is kept.
 const MEMBERS: &str = "Long-term memory is kept for: ";
 
 /// The prompt.

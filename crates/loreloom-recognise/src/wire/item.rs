@@ -31,7 +31,7 @@ impl Default for Item {
 }
 
 impl Item {
-    /// Reads a message; `None` if it is no JSON.
+    /// Reads a message; `None` if it is not JSON.
     pub(super) fn read(text: &str) -> Option<Self> {
         serde_json::from_str::<Any<Self>>(text).ok().map(|item| item.0)
     }

@@ -19,7 +19,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// What its name says; `None` if that is no JSON.
+    /// Its name without escapes; `None` if that is not JSON.
     pub fn name<'text>(&self, text: &'text str) -> Option<Cow<'text, str>> {
         let quoted = text.get(self.name.clone())?;
         let plain = quoted.get(1..quoted.len().checked_sub(1)?)?;
@@ -35,7 +35,7 @@ impl Field {
 pub struct Outline(Vec<Field>);
 
 impl Outline {
-    /// The outline of a text; `None` if it is no object.
+    /// The outline of a text; `None` if it is not an object.
     pub fn of(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         let mut found = Vec::new();
@@ -71,7 +71,7 @@ impl Outline {
     }
 }
 
-/// The ranges of the items of a list; `None` if the text is no list.
+/// The ranges of the items of a list; `None` if the text is not a list.
 pub fn items(text: &str) -> Option<Vec<Range<usize>>> {
     let bytes = text.as_bytes();
     let (end, items) = items_from(bytes, blanks(bytes, 0), |from| value(bytes, from))?;

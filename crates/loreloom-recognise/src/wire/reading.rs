@@ -23,7 +23,7 @@ impl WireBody {
         Some((body, outline))
     }
 
-    /// Reads one field; `None` if its value is no JSON.
+    /// Reads one field; `None` if its value is not JSON.
     fn take(&mut self, field: &Field, text: &str) -> Option<()> {
         let value = text.get(field.value.clone())?;
         match &*field.name(text)? {

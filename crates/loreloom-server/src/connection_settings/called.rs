@@ -1,10 +1,10 @@
-//! What those who call may say of a connection, besides what a configuration may not say either.
+//! What a caller of the API must not say about a connection, although a configuration may.
 
 use loreloom_core::ids::TenantId;
 
 use super::{ConnectionSettings, KeySource, ServerUrl, SettingsError, TokenizerSetting};
 
-/// Variables whose names begin so may be named by whoever administers the server with a key.
+/// Variables whose names begin so may be named by a caller who administers the server with a key.
 const OPEN_VARIABLES: &str = "LORELOOM_";
 const NO_VARIABLE: &str =
     "must name a variable after `env:`: letters, digits and `_`, and no digit first";
@@ -31,7 +31,7 @@ impl ConnectionSettings {
         Ok(())
     }
 
-    /// What somebody from elsewhere may say: else whoever administers a server that is shared
+    /// What somebody from elsewhere may say: else an administrator of a server that is shared
     /// could have its files and variables, or another tenant's keys, sent to an address of
     /// theirs.
     pub(crate) fn check_stranger(&self, tenant: &TenantId) -> Result<(), SettingsError> {

@@ -47,7 +47,7 @@ impl KeySource {
         }
     }
 
-    /// The source, which is no secret.
+    /// The source, which is not a secret.
     pub fn shown(&self) -> String {
         match self {
             Self::Environment(name) => format!("env:{name}"),

@@ -1,4 +1,4 @@
-//! A stored chat as those look at it who look back.
+//! A stored chat, read-only, for replays and reports.
 
 use loreloom_core::{
     chat::{GenerationType, Message, Role},

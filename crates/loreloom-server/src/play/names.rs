@@ -1,6 +1,6 @@
 //! Who a story is about if nobody has said it: the names of its messages.
 //!
-//! Two characters of one name are no group: a card that was imported twice makes none of an old
+//! Two characters of one name are not a group: importing a card twice makes none of an old
 //! chat.
 
 use loreloom_core::chat::{Message, Role};

@@ -14,7 +14,7 @@ use super::Turns;
 use super::{deadline::Deadline, story::TurnStory};
 use crate::{connections::ModelRoute, lore::Lore};
 
-/// The longest that a turn waits for notes; whoever keeps vaults waits less.
+/// The longest that a turn waits for notes; the keeper of vaults waits less.
 const LONGEST_READ: Duration = Duration::from_secs(61);
 
 /// A turn that is decided but not stored. It is taken apart when it is stored: by then its

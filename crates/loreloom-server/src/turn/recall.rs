@@ -31,7 +31,7 @@ pub(crate) const MEMORY_POOL: &str = "memory";
 
 /// A running recall.
 pub(crate) enum Recall {
-    /// Memory is off, or the turn is no story.
+    /// Memory is off, or the turn is not part of a story.
     Off,
     /// Memory has everything at hand.
     AtHand(Box<RecallQuestion>),

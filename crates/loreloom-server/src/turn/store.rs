@@ -85,7 +85,7 @@ enum Unstored {
 }
 
 /// Stores a turn once the first chunk of its reply has passed, and the reply when it has ended.
-/// A request that is no story only tells the recogniser its reply.
+/// Of a request that is not a story, only the recogniser gets the reply.
 pub(super) async fn store(
     turns: &Turns,
     sent: SentTurn,

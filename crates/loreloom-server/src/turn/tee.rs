@@ -117,7 +117,7 @@ pub(super) async fn tee(
     response
 }
 
-/// The warning for a reply that is no text of a story.
+/// The warning for a reply that is not a story's text.
 const UNREAD: &str = "this reply cannot be read or is an error, so it is not stored";
 
 /// The warning for a reply of which nobody said that it is stored.

@@ -41,7 +41,7 @@ pub struct ModelNotebookSection {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotebookMaker {
-    /// Nobody: there is none.
+    /// Nobody: there is no notebook.
     #[default]
     Off,
     /// The writing model, between tags in its replies.

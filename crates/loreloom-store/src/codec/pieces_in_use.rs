@@ -37,7 +37,7 @@ impl PiecesInUse {
         if piece_hash(&unpack(body)?) != *hash {
             return Err(format!("piece {hash} has another hash"));
         }
-        // A run of notes is no manifest, and refers to nothing.
+        // A run of notes is not a manifest and refers to nothing.
         if let Ok(manifest) = BookManifest::read(body) {
             self.0.extend(manifest.needs());
         }

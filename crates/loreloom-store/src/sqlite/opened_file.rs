@@ -37,7 +37,7 @@ impl OpenedFile {
     }
 }
 
-/// What tells a file from all others, whatever its name.
+/// What identifies a file, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileId {
     device: u64,

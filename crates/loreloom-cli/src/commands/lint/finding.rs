@@ -73,7 +73,7 @@ impl Finding {
         Self { line: Some(fault.line()), ..finding }
     }
 
-    /// A file that is no lore.
+    /// A file that is not lore.
     pub(super) fn of_skip(path: &str, skip: Skip) -> Self {
         let (severity, message) = match skip {
             Skip::NoFrontmatter => (Severity::Hint, "is no lore: it has no fields"),

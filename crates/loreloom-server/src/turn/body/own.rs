@@ -81,7 +81,7 @@ pub(super) fn misheaded(headers: &HeaderMap) -> Option<String> {
     mistyped(&format!("`{}`", wire::TYPE_HEADER), &found)
 }
 
-/// What is wrong with the name of a chat; none at all is no name and no mistake.
+/// What is wrong with the name of a chat; an empty one means no name and is not a mistake.
 fn misnamed(place: &str, found: &str) -> Option<String> {
     let name = found.trim();
     let is_fine = name.is_empty() || wire::is_chat_name(name);

@@ -15,7 +15,7 @@ pub(super) struct RawFields<'text> {
 }
 
 impl<'text> RawFields<'text> {
-    /// Reads an object; `None` if the text is no object.
+    /// Reads an object; `None` if the text is not an object.
     pub(super) fn of(text: &'text str) -> Option<Self> {
         Some(Self { text, outline: Cow::Owned(Outline::of(text)?) })
     }
@@ -54,7 +54,7 @@ impl<'text> RawFields<'text> {
     }
 }
 
-/// The items of a list, as text; `None` if the text is no list.
+/// The items of a list, as text; `None` if the text is not a list.
 pub(super) fn items(text: &str) -> Option<Vec<&str>> {
     Some(outline::items(text)?.into_iter().map(|item| &text[item]).collect())
 }
