@@ -1,6 +1,7 @@
 // Made from ui/src/lib/format.ts by `npm run words` in ui/. Do not change it here.
 // ICU messages in the part that the catalogue uses: `{name}` and
 // `{count, plural, one {# thing} other {# things}}`.
+import { numbers, plurals } from './intl.js';
 function closing(text, open) {
   let depth = 0;
   for (let at = open; at < text.length; at += 1) {
@@ -53,14 +54,14 @@ export function parse(text, inPlural = false) {
 }
 function render(pieces, values, locale, count) {
   const show = (value) =>
-    typeof value === 'number' ? new Intl.NumberFormat(locale).format(value) : (value ?? '');
+    typeof value === 'number' ? numbers(locale).format(value) : (value ?? '');
   const one = (piece) => {
     if (typeof piece === 'string') return piece;
     if ('hash' in piece) return show(count);
     const value = values[piece.name];
     if (!piece.forms) return show(value);
     const number = Number(value);
-    const rule = new Intl.PluralRules(locale).select(number);
+    const rule = plurals(locale).select(number);
     const form = piece.forms.get(`=${number}`) ?? piece.forms.get(rule) ?? piece.forms.get('other');
     return render(form ?? [], values, locale, number);
   };

@@ -9,7 +9,7 @@ import { de } from '../i18n/de';
 import { en } from '../i18n/en';
 
 const MADE = '../../../extensions/sillytavern/made/';
-const MODULES = ['format', 'verdicts', 'findings', 'warnings'];
+const MODULES = ['intl', 'format', 'verdicts', 'findings', 'warnings'];
 const TEXTS =
   /^(why|where|stop|stands|place|fix|hazard|warning|mem\.kind|jobs\.kind|jobs\.state)(\.|$)/;
 

@@ -1,6 +1,8 @@
 // ICU messages in the part that the catalogue uses: `{name}` and
 // `{count, plural, one {# thing} other {# things}}`.
 
+import { numbers, plurals } from './intl';
+
 export type Values = Record<string, string | number>;
 
 type Piece = string | { name: string; forms?: Map<string, Piece[]> } | { hash: true };
@@ -60,14 +62,14 @@ export function parse(text: string, inPlural = false): Piece[] {
 
 function render(pieces: Piece[], values: Values, locale: string, count?: number): string {
   const show = (value: string | number | undefined): string =>
-    typeof value === 'number' ? new Intl.NumberFormat(locale).format(value) : (value ?? '');
+    typeof value === 'number' ? numbers(locale).format(value) : (value ?? '');
   const one = (piece: Piece): string => {
     if (typeof piece === 'string') return piece;
     if ('hash' in piece) return show(count);
     const value = values[piece.name];
     if (!piece.forms) return show(value);
     const number = Number(value);
-    const rule = new Intl.PluralRules(locale).select(number);
+    const rule = plurals(locale).select(number);
     const form = piece.forms.get(`=${number}`) ?? piece.forms.get(rule) ?? piece.forms.get('other');
     return render(form ?? [], values, locale, number);
   };

@@ -1,0 +1,16 @@
+// Made from ui/src/lib/intl.ts by `npm run words` in ui/. Do not change it here.
+// Formatters of `Intl`, made once: making one takes longer than formatting a thousand numbers.
+/** Keeps what was made for a language. */
+export function perLanguage(make) {
+  const made = new Map();
+  return (language) => {
+    let one = made.get(language);
+    if (one === undefined) {
+      one = make(language);
+      made.set(language, one);
+    }
+    return one;
+  };
+}
+export const numbers = perLanguage((language) => new Intl.NumberFormat(language));
+export const plurals = perLanguage((language) => new Intl.PluralRules(language));
