@@ -6,6 +6,12 @@ pub fn real(count: usize) -> f64 {
     count as f64
 }
 
+/// A moment as a real number.
+#[expect(clippy::cast_precision_loss, reason = "milliseconds stay below 2^52 for 140,000 years")]
+pub fn real_time(milliseconds: i64) -> f64 {
+    milliseconds as f64
+}
+
 /// A real number without its fraction. Negative numbers give 0, large ones the largest.
 #[expect(
     clippy::cast_possible_truncation,
@@ -19,6 +25,11 @@ pub fn whole(number: f64) -> u32 {
 /// The nearest whole number, halves up.
 pub fn round(number: f64) -> u32 {
     whole((number + 0.5).floor())
+}
+
+/// A stored count as an index, at most the largest one.
+pub fn clamp_usize(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 /// A length as a stored count, at most the largest one.

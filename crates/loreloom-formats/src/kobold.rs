@@ -3,6 +3,7 @@
 use loreloom_core::{
     book::{Book, Entry, Folder, OriginalId},
     ids::EntryId,
+    number::whole,
 };
 use serde_json::{Map, Value, json};
 
@@ -169,7 +170,7 @@ impl Schema for Kobold {
 fn search_depth(spelled: Option<&Value>) -> Option<u32> {
     let spelled = spelled?;
     let number = spelled.as_f64().or_else(|| spelled.as_str()?.trim().parse().ok())?;
-    Some(crate::tolerant::whole(number)).filter(|depth| *depth > 0)
+    Some(whole(number)).filter(|depth| *depth > 0)
 }
 
 fn keys_empty(row: &Node<'_>, name: &str) -> bool {

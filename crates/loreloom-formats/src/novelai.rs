@@ -3,6 +3,7 @@
 use loreloom_core::{
     book::{Book, DepthFrom, Entry, Folder, Key, Position, RegexKey, Trim, TrimSide, TrimUnit},
     ids::EntryId,
+    number::whole,
     units::Depth,
 };
 use serde_json::{Map, Value, json};
@@ -219,7 +220,7 @@ fn read_config(config: &mut Fields<'_, '_, '_>, entry: &mut Entry) {
     let insertion = config.text(&["insertionType"]);
     if at < 0.0 && matches!(insertion.as_str(), "newline" | "") {
         entry.placement.position = Position::AtDepth { from: DepthFrom::Newest };
-        entry.placement.depth = Some(Depth(crate::tolerant::whole(-at - 1.0)));
+        entry.placement.depth = Some(Depth(whole(-at - 1.0)));
     } else {
         entry.placement.position = Position::Slot(format!("{insertion}:{at}"));
     }

@@ -8,7 +8,10 @@
     reason = "JSON has six kinds of values and will have no more"
 )]
 
-use loreloom_core::book::{Book, Extensions, Key, SelectiveLogic};
+use loreloom_core::{
+    book::{Book, Extensions, Key, SelectiveLogic},
+    number::whole,
+};
 
 use crate::{
     json::{Json, Node, js},
@@ -238,15 +241,4 @@ pub(crate) fn known_logic(number: Option<f64>, name: &str, notes: &mut Notes) ->
     }
     notes.warn(name, format!("{number} is no known logic: read as the default one"));
     SelectiveLogic::AndAny
-}
-
-/// The nearest count.
-pub(crate) fn whole(number: f64) -> u32 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the cast saturates, which is what a count out of range should do"
-    )]
-    let count = number as u32;
-    count
 }

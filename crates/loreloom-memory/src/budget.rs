@@ -3,7 +3,7 @@
 use loreloom_core::units::Tokens;
 
 use crate::{
-    number::{floor, round},
+    number::{round, whole},
     settings::{Budgets, SettingsMode},
     turn::TurnKind,
 };
@@ -163,7 +163,7 @@ fn to_step(value: f64) -> u32 {
 fn share_out(wanted: [u32; 9], total: u32) -> [u32; 9] {
     let sum: u32 = wanted.iter().sum();
     let ideal = wanted.map(|want| f64::from(want) * f64::from(total) / f64::from(sum.max(1)));
-    let mut given = ideal.map(|value| (floor(value) / STEP * STEP).max(STEP));
+    let mut given = ideal.map(|value| (whole(value) / STEP * STEP).max(STEP));
     let mut order: Vec<usize> = (0..given.len()).collect();
     let lost = |at: usize, given: &[u32; 9]| ideal[at] - f64::from(given[at]);
     order.sort_by(|a, b| lost(*b, &given).total_cmp(&lost(*a, &given)));

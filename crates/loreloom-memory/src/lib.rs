@@ -42,7 +42,6 @@ mod json_reply;
 pub mod migrate;
 pub mod model_profile;
 pub mod model_test;
-mod number;
 pub mod pass;
 pub mod people;
 pub mod presence;
@@ -65,3 +64,5 @@ pub mod timeline;
 pub mod turn;
 pub mod verify;
 pub mod window;
+
+use loreloom_core::number;

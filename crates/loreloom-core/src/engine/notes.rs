@@ -12,6 +12,7 @@ use crate::{
     library::EntryIx,
     macros::Variables,
     note_selection::NoteChoice,
+    number::clamp_u32,
     report::{BudgetUse, Outcome, SelectionUse, Served, Stop, Verdict},
     turn::{Instruments, Selection},
 };
@@ -168,7 +169,7 @@ fn selected(
         // Without anything to choose from, all matches go on.
         Selection::NotAsked => {
             let using = SelectionUse {
-                candidates: count(candidates.len()),
+                candidates: clamp_u32(candidates.len()),
                 chosen: 0,
                 served: Served::NotAsked,
                 fallback: None,
@@ -180,16 +181,12 @@ fn selected(
     let picks = vault::select(own, matches, candidates, chosen, rules);
     let left_out = vault::turned_down(own.vault, candidates, &picks, chosen, rules);
     let using = SelectionUse {
-        candidates: count(candidates.len()),
-        chosen: count(chosen.map_or(0, <[NoteChoice]>::len)),
+        candidates: clamp_u32(candidates.len()),
+        chosen: clamp_u32(chosen.map_or(0, <[NoteChoice]>::len)),
         served,
         fallback: vault::fallback(chosen, rules),
     };
     ((picks, left_out), Some(using))
-}
-
-fn count(length: usize) -> u32 {
-    u32::try_from(length).unwrap_or(u32::MAX)
 }
 
 fn is_budget(stop: &Stop) -> bool {

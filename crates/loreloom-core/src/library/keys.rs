@@ -33,12 +33,12 @@ impl KeyMode {
 impl KeyMode {
     /// The flags of a pattern that has no slashes to put any behind: without its own, it
     /// heeds case as the entry's other keys do.
-    pub(crate) fn flags_of(self, regex: &RegexKey) -> &str {
+    pub(crate) fn flags_of(self, own: &str) -> &str {
         let exact = matches!(
             self.folding,
             Folding::Exact | Folding::ExactCollapsed | Folding::ExactSquashed
         );
-        if regex.flags.is_empty() && !exact { "i" } else { &regex.flags }
+        if own.is_empty() && !exact { "i" } else { own }
     }
 }
 
@@ -183,7 +183,7 @@ impl Probe {
     /// The probe of a pattern that the file's reader made. One that cannot be used is no
     /// plain text: its author wrote none.
     fn of_pattern(regex: &RegexKey, mode: KeyMode) -> Self {
-        let flags = mode.flags_of(regex);
+        let flags = mode.flags_of(&regex.flags);
         JsRegex::new(&regex.pattern, flags)
             .map_or(Self::Never, |regex| Self::Regex { regex: Arc::new(regex) })
     }

@@ -11,6 +11,7 @@ use loreloom_core::{
     },
     chat::Role,
     ids::EntryId,
+    number::whole,
     units::Depth,
 };
 use serde_json::{Map, Value, json};
@@ -22,7 +23,7 @@ use crate::{
     note::Notes,
     rows::Row,
     schema::{Reading, Schema},
-    tolerant::{CONSTANT, CONTENT, Fields, KEYS, ORDER, known_logic, whole},
+    tolerant::{CONSTANT, CONTENT, Fields, KEYS, ORDER, known_logic},
     tree,
 };
 

@@ -3,6 +3,7 @@
 use loreloom_core::{
     book::Extensions,
     chat::{Message, Role},
+    number::whole,
 };
 
 use super::{ChatFormat, ImportedChat, ImportedMessage, unknown_keys};
@@ -121,13 +122,8 @@ fn chosen(root: &Node<'_>, swipes: &[String], text: &str, notes: &mut Notes) -> 
     if swipes.is_empty() {
         return 0;
     }
-    let id = root.get("swipe_id").map_or(0.0, js::number);
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the cast saturates; a number out of range is dealt with below"
-    )]
-    let id = id as usize;
+    // A number out of range is dealt with below.
+    let id = whole(root.get("swipe_id").map_or(0.0, js::number)) as usize;
     if swipes.get(id).is_some_and(|swipe| swipe == text) {
         return id;
     }

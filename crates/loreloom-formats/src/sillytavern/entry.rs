@@ -13,6 +13,7 @@ use loreloom_core::{
     },
     chat::Role,
     ids::EntryId,
+    number::whole,
     units::Depth,
 };
 
@@ -24,7 +25,7 @@ use crate::{
     import::OddValues,
     json::{Json, Node, js},
     note::Notes,
-    tolerant::{CONSTANT, CONTENT, KEYS, NAME, ORDER, meant_as_true, whole},
+    tolerant::{CONSTANT, CONTENT, KEYS, NAME, ORDER, meant_as_true},
 };
 
 /// The chance of an entry that asks for a roll and names no chance: the program compares

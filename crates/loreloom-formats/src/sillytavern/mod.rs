@@ -15,6 +15,7 @@ mod write;
 use loreloom_core::{
     book::{Book, Entry, OriginalId},
     ids::EntryId,
+    number::whole,
 };
 use serde_json::{Map, Value, json};
 
@@ -27,7 +28,6 @@ use crate::{
     note::Notes,
     rows::Row,
     schema::{Reading, Schema},
-    tolerant::whole,
 };
 
 pub(crate) struct WorldInfo;

@@ -5,12 +5,14 @@
     reason = "JSON has six kinds of values and will have no more"
 )]
 
+use loreloom_core::number::whole;
+
 use super::fields::{Field, KnownField};
 use crate::{
     import::OddValues,
     json::{Json, Node, js},
     note::Notes,
-    tolerant::{meant_as_true, whole},
+    tolerant::meant_as_true,
 };
 
 /// The fields of one entry and where remarks about them go.

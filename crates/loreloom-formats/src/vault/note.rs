@@ -10,6 +10,7 @@ use loreloom_core::{
         ROUND_TRIP, Refine, Relations, depth_of, hash_of,
     },
     js_value::{read_number, text_of},
+    number::whole,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
@@ -368,13 +369,7 @@ impl NoteReader<'_> {
 
     /// A number of messages above 0.
     fn messages(&mut self, field: &str) -> Option<u32> {
-        let number = self.coerced(field)?.clamp(0.0, f64::from(u32::MAX));
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "clamped to the range first"
-        )]
-        let messages = number.ceil() as u32;
+        let messages = whole(self.coerced(field)?.ceil());
         Some(messages).filter(|messages| *messages > 0)
     }
 

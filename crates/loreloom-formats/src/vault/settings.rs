@@ -4,6 +4,7 @@ use loreloom_core::{
     book::is_js_space,
     chat::Role,
     dialects::vault::{NotePosition, VaultRules, depth_of},
+    number::whole,
     units::Tokens,
 };
 use serde_json::{Map, Value, json};
@@ -196,15 +197,6 @@ pub fn role_of(number: f64) -> Option<Role> {
         2 => Some(Role::Assistant),
         _ => None,
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the cast saturates, which is what is wanted"
-)]
-fn whole(number: f64) -> u32 {
-    number as u32
 }
 
 #[cfg(test)]

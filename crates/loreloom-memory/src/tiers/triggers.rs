@@ -2,7 +2,7 @@
 
 use super::{Config, GUARD, part, prompt};
 use crate::{
-    number::{clamp_u32, floor, real},
+    number::{clamp_u32, real, whole},
     pass::{ModelQuestion, Need, Purpose, Script},
     record::Memory,
     rules::Rules,
@@ -59,7 +59,7 @@ pub fn parse(reply: &str, memory: &str, rules: &Rules) -> Vec<String> {
 /// Triggers that occur in at most 35 % of the memories.
 pub fn distinctive(triggers: &[String], memories: &[&str]) -> Vec<String> {
     let share = (real(memories.len()) * 0.35).ceil();
-    let most = floor(share) as usize;
+    let most = whole(share) as usize;
     let texts: Vec<String> = memories.iter().map(|text| text.to_lowercase()).collect();
     let holders = |word: &str| texts.iter().filter(|text| text.contains(word)).count();
     triggers.iter().filter(|word| holders(word) <= most).cloned().collect()

@@ -17,11 +17,6 @@ impl Cuts {
     }
 }
 
-/// A text as keys see it.
-pub(super) fn without_comments(text: &str) -> (Cow<'_, str>, Cuts) {
-    without(text, |name| name.starts_with("//") || name == "comment")
-}
-
 /// What a text hides for keys only, each on a line of its own.
 pub(super) fn hidden_keys(text: &str) -> String {
     let mut hidden = String::new();
@@ -38,7 +33,9 @@ pub(super) fn hidden_keys(text: &str) -> String {
     hidden
 }
 
-fn without(text: &str, is_cut: impl Fn(&str) -> bool) -> (Cow<'_, str>, Cuts) {
+/// A text as keys see it.
+pub(super) fn without_comments(text: &str) -> (Cow<'_, str>, Cuts) {
+    let is_cut = |name: &str| name.starts_with("//") || name == "comment";
     let mut cuts = Cuts::default();
     if !text.contains("{{") {
         return (Cow::Borrowed(text), cuts);

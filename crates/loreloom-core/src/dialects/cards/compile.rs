@@ -59,12 +59,12 @@ impl CardEntry {
             made.push((said, Arc::clone(&terms)));
             terms
         };
-        let told = [(false, false), (true, false), (false, true), (true, true)];
-        let chat = told.map(|told| variant(told, false));
+        let stated = [(false, false), (true, false), (false, true), (true, true)];
+        let chat = stated.map(|stated| variant(stated, false));
         // Nearly all entries say the same to both.
         let lines = block.chains.iter().flat_map(|Chain(lines)| lines);
         let counts = own || lines.into_iter().any(|line| line.name.contains("instruct_"));
-        let text = if counts { told.map(|told| variant(told, true)) } else { chat.clone() };
+        let text = if counts { stated.map(|stated| variant(stated, true)) } else { chat.clone() };
         let variants = [chat, text];
         Self { variants, copy: None }
     }

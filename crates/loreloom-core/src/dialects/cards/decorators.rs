@@ -113,7 +113,7 @@ const UNO: u8 = 2;
 const RISU: u8 = 4;
 
 /// Who knows which decorator; all are ours.
-const NAMES: [(&str, u8); 37] = [
+const NAMES: [(&str, u8); 39] = [
     ("activate_only_after", V3 | UNO | RISU),
     ("activate_only_every", V3 | UNO | RISU),
     ("keep_activate_after_match", V3 | UNO | RISU),
@@ -151,21 +151,18 @@ const NAMES: [(&str, u8); 37] = [
     ("inject_prepend", UNO | RISU),
     ("inject_replace", UNO | RISU),
     ("constant", 0),
+    ("use_regex", 0),
+    ("case_sensitive", 0),
 ];
 
-/// Further flags of other readers.
-const FLAGS: [&str; 2] = ["use_regex", "case_sensitive"];
-
 fn is_known(name: &str, vocabulary: Vocabulary) -> bool {
-    let asked = match vocabulary {
-        Vocabulary::Full => {
-            return FLAGS.contains(&name) || NAMES.iter().any(|(known, _)| *known == name);
-        }
-        Vocabulary::CardV3 => V3,
-        Vocabulary::Unorouter => UNO,
-        Vocabulary::Risu => RISU,
-    };
-    NAMES.iter().any(|(known, by)| *known == name && by & asked != 0)
+    let Some((_, by)) = NAMES.iter().find(|(known, _)| *known == name) else { return false };
+    match vocabulary {
+        Vocabulary::Full => true,
+        Vocabulary::CardV3 => by & V3 != 0,
+        Vocabulary::Unorouter => by & UNO != 0,
+        Vocabulary::Risu => by & RISU != 0,
+    }
 }
 
 impl Directives {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::{
-    book::{Key, KeyOrigin, RegexKey, is_js_space},
+    book::{Key, KeyOrigin, is_js_space},
     library::{CompiledKey, Filing, KeyMode, Probe, spans_texts},
     macros,
     scan::{Blanks, Folding, JsRegex, WordRule},
@@ -60,7 +60,10 @@ impl KeyStyle {
             self.whole_words && self.words == WordRule::Spaced && trimmed.contains(' ');
         let found = match key {
             Key::Literal(_) if is_no_word && !self.patterns => Err(BadPattern),
-            Key::Regex(regex) if taken == KeyOrigin::Pattern => foreign(regex, mode),
+            // A pattern that is not its key's text.
+            Key::Regex(own) if taken == KeyOrigin::Pattern => {
+                regex(&own.pattern, mode.flags_of(&own.flags))
+            }
             Key::Literal(_) if macros::is_dynamic(raw) && !self.patterns => Ok(Probe::Dynamic),
             Key::Literal(_) | Key::Regex(_) => {
                 probe(trimmed, mode, KeyForm::of(taken, self.patterns))
@@ -106,11 +109,6 @@ impl KeyForm {
     }
 }
 
-/// The probe of a pattern that is not its key's text.
-fn foreign(key: &RegexKey, mode: KeyMode) -> Result<Probe, BadPattern> {
-    regex(&key.pattern, mode.flags_of(key))
-}
-
 /// The probe of a trimmed key without macros.
 fn probe(key: &str, mode: KeyMode, form: KeyForm) -> Result<Probe, BadPattern> {
     if form != KeyForm::Plain
@@ -119,8 +117,7 @@ fn probe(key: &str, mode: KeyMode, form: KeyForm) -> Result<Probe, BadPattern> {
         return regex(&pattern.replace("\\/", "/"), flags);
     }
     if form == KeyForm::Pattern {
-        let (raw, pattern) = (key.to_owned(), key.to_owned());
-        return foreign(&RegexKey { raw, pattern, flags: String::new() }, mode);
+        return regex(key, mode.flags_of(""));
     }
     let literal = mode.folding.apply(key);
     if literal.is_empty() {

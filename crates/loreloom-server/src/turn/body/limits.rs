@@ -1,6 +1,6 @@
 //! The limits that a request states: how large the context is and how long the reply may be.
 
-use loreloom_core::units::Tokens;
+use loreloom_core::{number::whole, units::Tokens};
 
 use super::{OWN_FIELD, raw::RawFields};
 
@@ -53,12 +53,7 @@ impl StatedLimits {
 /// A number of tokens. Servers take 0 and negative numbers for "no limit".
 fn number(fields: &RawFields<'_>, name: &str) -> Option<Tokens> {
     let number: f64 = fields.get(name)?.parse().ok()?;
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "above zero, and the cast saturates"
-    )]
-    (number >= 1.0).then_some(Tokens(number as u32))
+    (number >= 1.0).then_some(Tokens(whole(number)))
 }
 
 #[cfg(test)]
