@@ -334,7 +334,7 @@ test('a folder of notes is taken up, shown, and taken out again', async ({ page 
     await page.getByRole('button', { name: 'Add a vault…' }).click();
     await page.getByLabel('Folder on the server’s machine').fill(join(folder, 'nowhere'));
     await page.getByRole('button', { name: 'Read and watch it' }).click();
-    await expect(page.locator('[data-notice]')).toContainText('nowhere');
+    await expect(page.getByRole('dialog').getByRole('alert')).toContainText('nowhere');
     await page.getByLabel('Folder on the server’s machine').fill(folder);
     await page.getByLabel('Name', { exact: true }).fill('shore');
     await axe(page);

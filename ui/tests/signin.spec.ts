@@ -38,10 +38,10 @@ test('where a key is needed the page asks for it, keeps it nowhere, and goes on 
     await axe(page);
     await shot(page, 'signin-light');
     await page.getByLabel('Key', { exact: true }).fill('ll_wrong');
-    await page.getByRole('button', { name: 'Go in' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).click();
     await expect(page.getByRole('alert')).toContainText('does not know this key');
     await page.getByLabel('Key', { exact: true }).fill(key);
-    await page.getByRole('button', { name: 'Go in' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).click();
     await expect(page.locator('h1')).toHaveText('Stories');
     await expect(page.locator('.rail .foot')).toContainText('Live');
     // An event comes although an `EventSource` cannot send the key.
@@ -76,7 +76,7 @@ test('where a key is needed the page asks for it, keeps it nowhere, and goes on 
     await expect(page.getByRole('heading', { name: 'This server wants a key' })).toBeVisible();
     await page.getByLabel('Key', { exact: true }).fill(key);
     await page.getByLabel('Remember it until this tab is closed').check();
-    await page.getByRole('button', { name: 'Go in' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).click();
     await expect(page.locator('h1')).toHaveText('Stories');
     await page.reload();
     await expect(page.locator('.wtable tbody tr').first()).toBeVisible();

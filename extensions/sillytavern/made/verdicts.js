@@ -1,6 +1,6 @@
 // Made from ui/src/lib/verdicts.ts by `npm run words` in ui/. Do not change it here.
 import { list, t } from '../sentences.js';
-const quoted = (items) => list(items.map((item) => `“${item}”`));
+const quoted = (items) => list(items.map((item) => t('quoted', { text: item })));
 const round = (value) => value.toFixed(2);
 export function where(source, titles) {
   switch (source.kind) {

@@ -25,9 +25,10 @@ function valueWords(value: unknown): string {
   if (typeof value === 'boolean') return t(value ? 'change.yes' : 'change.no');
   if (typeof value === 'string') {
     const key = `position.${value}`;
-    return has(key) ? t(key) : `“${value}”`;
+    return has(key) ? t(key) : t('quoted', { text: value });
   }
-  if (isTexts(value)) return value.map((one) => `“${one}”`).join(', ') || t('change.none');
+  if (isTexts(value))
+    return value.map((one) => t('quoted', { text: one })).join(', ') || t('change.none');
   return JSON.stringify(value);
 }
 

@@ -17,12 +17,3 @@ export const DIALECTS: readonly Dialect[] = [
   'chub',
   'backyard',
 ];
-
-/** What a book will do, in the words of the server. */
-export const ruleWords = (rules: Book['rules']): string[] => [
-  rules.depth,
-  rules.matching,
-  rules.recursion,
-  rules.budget,
-  rules.place,
-];

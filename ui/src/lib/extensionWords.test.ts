@@ -11,7 +11,7 @@ import { en } from '../i18n/en';
 const MADE = '../../../extensions/sillytavern/made/';
 const MODULES = ['intl', 'format', 'verdicts', 'findings', 'warnings'];
 const TEXTS =
-  /^(why|where|stop|stands|place|fix|hazard|warning|mem\.kind|jobs\.kind|jobs\.state)(\.|$)/;
+  /^(why|where|stop|stands|place|fix|hazard|warning|mem\.kind|jobs\.kind|jobs\.state|quoted)(\.|$)/;
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const pretty = (source: string) =>

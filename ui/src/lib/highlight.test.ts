@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parts } from './highlight';
+import { hitParts, parts } from './highlight';
 
 test('hits are marked by bytes and may overlap', () => {
   expect(
@@ -11,4 +11,15 @@ test('hits are marked by bytes and may overlap', () => {
     { text: 'é ', isHit: false },
     { text: 'a lantern', isHit: true },
   ]);
+});
+
+test('the words of a search are marked, whatever their case and signs', () => {
+  expect(hitParts('A bell. The BELL (old).', 'bell')).toEqual([
+    { text: 'A ', isHit: false },
+    { text: 'bell', isHit: true },
+    { text: '. The ', isHit: false },
+    { text: 'BELL', isHit: true },
+    { text: ' (old).', isHit: false },
+  ]);
+  expect(hitParts('x (old)', '(old)').at(-1)).toEqual({ text: '(old)', isHit: true });
 });

@@ -5,6 +5,17 @@ export interface Part {
   isHit: boolean;
 }
 
+/** A text cut at the words that were looked for, whatever their case. */
+export function hitParts(text: string, words: string): Part[] {
+  const wanted = words.trim();
+  if (!wanted) return [{ text, isHit: false }];
+  const escaped = wanted.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  return text
+    .split(new RegExp(`(${escaped})`, 'iu'))
+    .map((part, at) => ({ text: part, isHit: at % 2 === 1 }))
+    .filter((part) => part.text !== '');
+}
+
 /** Places are bytes of UTF-8 and may overlap. */
 export function parts(text: string, places: { start: number; end: number }[]): Part[] {
   const bytes = new TextEncoder().encode(text);

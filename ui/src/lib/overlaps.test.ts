@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sharedKeys } from './overlaps';
+import { sharedKeys, sharedTitles } from './overlaps';
 
 const row = (id: string, ...keys: string[]) => ({ id, title: id, keys });
 
@@ -10,4 +10,15 @@ test('keys of several entries are found, whatever their case, and those of most 
     ['rope', ['a', 'c']],
   ]);
   expect(sharedKeys([row('a', 'one'), row('b', 'two')])).toEqual([]);
+});
+
+test('titles of several entries are found in all books', () => {
+  const rows = ['Tide hounds', 'Bell', 'tide hounds '].map((title, at) => ({
+    id: `${at}`,
+    title,
+    keys: [],
+  }));
+  expect(sharedTitles(rows).map((one) => one.entries.map((entry) => entry.id))).toEqual([
+    ['0', '2'],
+  ]);
 });

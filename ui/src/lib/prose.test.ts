@@ -21,6 +21,20 @@ test('marks become spans and everything else stays text', () => {
   expect(spans('2 * 3 * 4')).toEqual([{ kind: 'text', text: '2 * 3 * 4' }]);
 });
 
+test('words are stressed within what is said', () => {
+  expect(spans('"The **tide** waits."')).toEqual([
+    {
+      kind: 'quote',
+      text: '"The **tide** waits."',
+      inner: [
+        { kind: 'text', text: '"The ' },
+        { kind: 'bold', text: 'tide' },
+        { kind: 'text', text: ' waits."' },
+      ],
+    },
+  ]);
+});
+
 test('paragraphs and code blocks are kept apart', () => {
   expect(blocks('One\ntwo\n\nThree\n```js\n*not* an action\n```\nFour')).toEqual([
     { kind: 'paragraph', spans: [{ kind: 'text', text: 'One\ntwo' }] },

@@ -57,6 +57,15 @@ export function headline(record: Memory): string {
   return found === undefined ? record.id : text(found);
 }
 
+/** What a profile says of a character, of the world and of the others. */
+export const profileWords = (record: Memory): string => {
+  const fields = record.fields as Fields;
+  return ['character_state', 'world_state', 'relationship_matrix']
+    .map((name) => text(fields[name]))
+    .filter((words) => words !== '')
+    .join(' ');
+};
+
 /** What memory keeps for its own work. */
 const BOOKKEEPING = new Set([
   'unconfirmed_since',

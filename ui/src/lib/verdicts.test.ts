@@ -33,7 +33,7 @@ test('a blocked entry tells the rule with its numbers', () => {
     [{ code: 'disabled' }, 'switched off'],
     [{ code: 'cooldown', until: 9 }, 'cooling down until message 9'],
     [{ code: 'budget', needed: 1500, left: 20 }, 'needs 1,500 tokens, 20 left'],
-    [{ code: 'chance', probability: 40, roll: 77 }, 'chance 40 %, rolled 77'],
+    [{ code: 'chance', probability: 40, roll: 77 }, 'chance 40%, rolled 77'],
     [{ code: 'chance', probability: 0, roll: 0 }, 'its chance is 0, so it never comes in'],
     [
       { code: 'not_selected', keys: ['bell', 'gong'] },

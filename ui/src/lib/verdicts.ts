@@ -4,7 +4,7 @@ import { list, t } from './i18n.svelte';
 
 export type Titles = (entry: string) => string;
 
-const quoted = (items: string[]): string => list(items.map((item) => `“${item}”`));
+const quoted = (items: string[]): string => list(items.map((item) => t('quoted', { text: item })));
 const round = (value: number): string => value.toFixed(2);
 
 export function where(source: TextSource, titles: Titles): string {

@@ -91,7 +91,8 @@ async fn search(
     Ok(Json(StoryHits { items, more: false }))
 }
 
-/// The words with what is around them; `None` if the text does not have them.
+/// The words with what is around them, and marks where the text goes on; `None` if the text does
+/// not have them.
 fn excerpt(text: &str, wanted: &str) -> Option<String> {
     let lower = text.to_lowercase();
     let at = lower.find(wanted)?;
@@ -99,8 +100,11 @@ fn excerpt(text: &str, wanted: &str) -> Option<String> {
     let place = lower[..at].chars().count();
     let start = place.saturating_sub(AROUND);
     let length = AROUND * 2 + wanted.chars().count();
-    let shown: String = text.chars().skip(start).take(length).collect();
-    Some(shown.split_whitespace().collect::<Vec<_>>().join(" "))
+    let mut rest = text.chars().skip(start);
+    let shown: String = rest.by_ref().take(length).collect();
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (before, after) = (start > 0, rest.next().is_some());
+    Some(format!("{}{shown}{}", if before { "…" } else { "" }, if after { "…" } else { "" }))
 }
 
 #[cfg(test)]
@@ -113,6 +117,7 @@ mod tests {
         assert_eq!(excerpt("The ferry", "boat"), None);
         let long = format!("{} FERRY {}", "a".repeat(200), "b".repeat(200));
         let found = excerpt(&long, "ferry").unwrap();
-        assert_eq!((found.chars().count(), found.contains("FERRY")), (AROUND * 2 + 5, true));
+        assert!(found.starts_with('…') && found.contains("FERRY") && found.ends_with('…'));
+        assert_eq!(found.chars().count(), AROUND * 2 + 5 + 2);
     }
 }
