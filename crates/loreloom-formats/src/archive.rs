@@ -90,8 +90,7 @@ pub(crate) struct Listed {
     pub(crate) checksum: u32,
 }
 
-/// All files in an archive. Nothing is unpacked; what is no
-/// archive has none.
+/// All files in an archive. Nothing is unpacked. Bytes that are not an archive have no files.
 pub(crate) fn files(bytes: &[u8]) -> Vec<Listed> {
     let Ok(mut zip) = ZipArchive::new(Cursor::new(bytes)) else { return Vec::new() };
     let mut found = Vec::new();

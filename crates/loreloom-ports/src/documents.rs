@@ -32,7 +32,7 @@ pub struct Item {
 pub struct Change {
     /// Its name.
     pub key: String,
-    /// What it shall be; `None` takes it away.
+    /// Its new value; `None` removes it.
     pub value: Option<Value>,
 }
 

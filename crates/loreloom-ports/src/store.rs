@@ -353,8 +353,8 @@ pub trait StoryStore: Send + Sync {
         id: &str,
     ) -> Result<Option<EndedResponse>, StoreError>;
 
-    /// All writes to a chat that can be taken back or were, in order. Making the chat is none
-    /// of them, and writes that were stored before there was a log are missing.
+    /// All writes to a chat that can be taken back or were, in order. Making the chat does
+    /// not count, and writes that were stored before there was a log are missing.
     async fn writes(
         &self,
         tenant: &TenantId,

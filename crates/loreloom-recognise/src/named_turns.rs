@@ -77,8 +77,8 @@ fn named<'line>(line: &'line str, names: &[&str]) -> Option<(&'line str, usize)>
     Some((name, skip))
 }
 
-/// Who speaks in a prompt without a template: those who are certain, the one whose turn is
-/// open, and whoever opens two lines.
+/// Who speaks in a prompt without a template: speakers that are certain, the one whose turn is
+/// open, and names that open two lines.
 fn names_in<'a>(prompt: &'a str, speakers: &'a Speakers) -> Vec<&'a str> {
     let certain = speakers.names.iter().chain(&speakers.former);
     let mut names: Vec<&str> = certain.map(String::as_str).collect();

@@ -32,7 +32,7 @@ pub struct ChatMetadata {
     /// Whether it is put away.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
-    /// Messages that the model shall not see, or shall see again.
+    /// Messages that are hidden from the model, or shown to it again.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub hidden: BTreeMap<String, bool>,
     /// The version of the chat that was deleted.

@@ -105,7 +105,7 @@ impl Connection {
 
 /// All connections.
 ///
-/// A set never changes: a request keeps the one it began with, and whoever comes next gets
+/// A set never changes: a request keeps the one it began with, and the next request gets
 /// the newer one.
 pub struct Connections {
     /// Those of the configuration first.

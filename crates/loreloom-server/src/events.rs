@@ -1,8 +1,8 @@
 //! Events for watchers of the API.
 //!
-//! An event names what changed and its version, never the content: a listener that needs it asks. The last
-//! events are kept, so that a watcher that lost its connection can continue; one that was away too
-//! long gets a gap event.
+//! An event names what changed and its version, never the content: a listener that needs it asks.
+//! The last events are kept, so that a watcher that lost its connection can continue; one that was
+//! away too long gets a gap event.
 //!
 //! Ids begin at the start time of the server, a thousand for each millisecond: more than are ever
 //! sent. So an id from before a restart is lower than all later ones, and its watcher gets a gap.

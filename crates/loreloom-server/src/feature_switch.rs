@@ -216,9 +216,9 @@ impl FeatureSwitch {
         now
     }
 
-    /// Why what the configuration says of features cannot be used. A host does not start with
-    /// such a one: whoever wrote the file is there to mend it. A server that does not answer is
-    /// none: it may be started later.
+    /// Why what the configuration says of features cannot be used. A server does not start with
+    /// such a problem: the author of the file is there to repair it. An embedding server that
+    /// does not answer is not such a problem: it may be started later.
     pub(crate) fn configured_problems(&self) -> Vec<String> {
         let taken = self.state.taken.read().unwrap_or_else(PoisonError::into_inner);
         let problem = |(feature, taken): &(Feature, SwitchedFeature)| match &taken.outcome {

@@ -1,6 +1,6 @@
 //! Keys of the API, each with its scopes and its tenant.
 //!
-//! A key is long and random, so only its plain SHA-256 is stored: somebody who reads the store cannot
+//! A key is long and random, so only its plain SHA-256 is stored: a reader of the store cannot
 //! use it. Keys are documents of a tenant of their own, so that undoing a change of books never
 //! restores a revoked key.
 

@@ -290,7 +290,7 @@ mod tests {
         MemoryServices::new(&ports, Options::default())
     }
 
-    /// A model that is lent, and to whom.
+    /// A model that is lent, and the services that borrow it.
     fn lent(patience: Patience) -> (Arc<LentModel>, MemoryServices) {
         let (model, memory) = (Arc::new(LentModel { patience, ..LentModel::default() }), memory());
         assert!(model.lend(&memory, Tokens(8)));

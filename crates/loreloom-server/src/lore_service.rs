@@ -1,7 +1,7 @@
 //! The lore that turns are decided with, kept in step with the bookcase and the vaults.
 //!
-//! A compiled [`Lore`] never changes: a turn keeps the one it began with, and whoever comes
-//! next gets the newer one.
+//! A compiled [`Lore`] never changes: a turn keeps the one it began with, and the
+//! next turn gets the newer one.
 
 use std::{
     sync::{Arc, OnceLock, PoisonError, RwLock},
@@ -135,7 +135,7 @@ impl LoreService {
         &self.started
     }
 
-    /// Begins a turn: whoever follows learns of it, and notes of vaults that are old are read first
+    /// Begins a turn: followers are notified, and notes of vaults that are old are read first
     /// if that does not take long. Returns warnings about those that stay old.
     pub(crate) async fn begin_turn(&self) -> Vec<Warning> {
         let count = || self.turns.send_modify(|turns| *turns += 1);

@@ -121,7 +121,7 @@ impl LiveConnections {
 }
 
 impl ConnectionService {
-    /// The connections as they are now. They stay as they are for their holder, whatever is changed.
+    /// The connections as they are now. A later change does not change what a holder has.
     pub(crate) fn now(&self) -> Arc<Connections> {
         let now = self.live.now.read().unwrap_or_else(PoisonError::into_inner);
         now.as_ref()

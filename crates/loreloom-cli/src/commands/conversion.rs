@@ -106,7 +106,7 @@ pub(super) struct Converted {
     losses: Vec<Loss>,
     /// The same in words.
     lost: Vec<String>,
-    /// What the way back shows; none if there is none.
+    /// What reading the result back shows; `None` if there is no way back.
     proof: Option<RoundTripProof>,
     made: Made,
 }
@@ -170,7 +170,7 @@ impl Converted {
         }
     }
 
-    /// The file itself; a vault is none.
+    /// The bytes of the file; an error for a vault, which is a folder.
     pub(super) fn bytes(&self) -> anyhow::Result<&[u8]> {
         match &self.made {
             Made::Bytes(bytes) => Ok(bytes),

@@ -58,7 +58,7 @@ pub(crate) struct Vaults {
     noticed: Vec<String>,
 }
 
-/// How each vault was read last, for whoever asks while they are watched.
+/// How each vault was read last, for readers while the vaults are watched.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SourceStates(Arc<RwLock<Vec<SourceState>>>);
 

@@ -102,7 +102,7 @@ impl Keeper {
         open.map(|open| PathBuf::from(open.place)).ok_or(NoteRefusal::Elsewhere)
     }
 
-    /// Opens other vaults in the place of those that are open, of which the one of the name
+    /// Replaces the open vaults with others, of which the one of the name
     /// `new` was not there before. If they cannot be opened or read, nothing changed.
     async fn take_up(
         &self,

@@ -157,7 +157,7 @@ impl Refreshing {
 /// How soon a vault that did not answer is asked again. Turns do not wait for it until then.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// When vaults were read last, and whoever waits for the next time.
+/// When vaults were read last, and who waits for the next time.
 #[derive(Clone, Debug)]
 pub(crate) struct Freshness {
     refreshing: Refreshing,

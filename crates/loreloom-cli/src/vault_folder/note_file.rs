@@ -49,7 +49,7 @@ pub(crate) fn is_writable(file: &Path) -> bool {
         && OpenOptions::new().append(true).open(file).is_ok()
 }
 
-/// Puts a text in the place of what the file says. Its permissions stay.
+/// Replaces the text of a file. Its permissions stay.
 pub(crate) fn replace(file: &Path, text: &str) -> io::Result<()> {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));

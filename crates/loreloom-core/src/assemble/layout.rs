@@ -27,7 +27,7 @@ pub struct Layout {
     /// Where the slot of card books is, if it is not behind the main prompt.
     #[serde(skip_serializing_if = "is_default")]
     pub slot: Option<Place>,
-    /// What surrounds the lore before and after the character ([`in_format`](crate::engine::in_format)).
+    /// What surrounds the lore before and after the character.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub lore_format: String,
     /// How many messages at its beginning nothing can be put before.

@@ -162,7 +162,7 @@ fn markers(target: PromptTarget) -> Vec<RoleMarker> {
         }
         // A line like `USER: …` may be a dialogue. No story has a line like `### Instruction:`.
         PromptTarget::Any => TEMPLATES.iter().flat_map(openings).filter(is_heading).collect(),
-        // Here such a line opens a turn of whoever has that name.
+        // Here such a line opens a turn of the speaker with that name.
         PromptTarget::Text(None) => {
             let headings = TEMPLATES.iter().flat_map(openings).filter(is_heading);
             headings.chain(ROLE_LINES).collect()

@@ -113,7 +113,7 @@ impl CompiledKey {
         Self { raw: raw.into(), mode, probe, taken }
     }
 
-    /// Whether it has the form of a regular expression, but is none: `/bel(l/`, `/bell/x`.
+    /// Whether it has the form of a regular expression, but is not one: `/bel(l/`, `/bell/x`.
     pub(crate) fn is_failed_regex(&self) -> bool {
         match self.taken {
             KeyOrigin::BySlashes => {}

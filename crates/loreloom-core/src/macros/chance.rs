@@ -18,7 +18,7 @@ pub struct Draw {
 }
 
 impl Expansion<'_, '_> {
-    /// What a random macro gives; `None` if the name is none, or nobody rolls.
+    /// What a random macro gives; `None` if no macro has the name, or nothing rolls.
     pub(super) fn chance(&self, name: &str, argument: &str) -> Option<Cow<'static, str>> {
         self.roller.as_ref()?;
         match name {

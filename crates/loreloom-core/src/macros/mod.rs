@@ -358,8 +358,8 @@ pub const IDLE: &str = "idleduration";
 /// `{{mesExamples}}`: the card's example messages.
 pub const EXAMPLES: &str = "mesexamples";
 
-/// Stands for `{{trim}}` until the text around it is known. A private-use character that
-/// no text of its own accord holds next to another.
+/// Stands for `{{trim}}` until the text around it is known. Two private-use characters
+/// that no real text has next to each other.
 const TRIM_MARK: &str = "\u{f8f0}\u{f8f1}";
 
 /// Removes trim marks and the line ends around them.

@@ -461,8 +461,7 @@ pub(super) fn plain_losses(book: &Book, losses: &mut Vec<Loss>) {
             placement.remove("order");
         }
         report(&entry.id, &rest, losses);
-        // Blank lines would make another entry of what follows them, and an entry of nothing
-        // is none.
+        // After a blank line another entry begins, and an empty entry is not read back.
         let written = perchance::paragraph(entry, "\n");
         let (field, value) = match written.trim() {
             "" => ("entry", entry.title()),

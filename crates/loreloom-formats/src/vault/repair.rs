@@ -28,7 +28,7 @@ struct RepairedText {
     warnings: Vec<NoteWarning>,
 }
 
-/// The note without what tells its file apart.
+/// The note without the fields that identify its file.
 fn read(file: NoteFile<'_>, rules: &NoteRules) -> Option<RepairedText> {
     let NoteRead { note, warnings } = read_note(file, rules);
     let mut note = *note.ok()?;

@@ -1,5 +1,5 @@
-//! What Obsidian does not show of a note, and what its plugins put something else in the place of:
-//! comments, queries, templates, names of blocks.
+//! What Obsidian does not show of a note, and what its plugins replace: comments, queries,
+//! templates, names of blocks.
 //!
 //! A comment may hold what the model must not know, so it goes wherever it ends. One that never
 //! ends is kept: a lone `%%` is a text.
@@ -111,7 +111,8 @@ impl<'text> Fences<'text> {
         Self { lines: lines.collect(), known: None }
     }
 
-    /// The first block that begins at `from` or later. A fence inside something that was cut does not count.
+    /// The first block that begins at `from` or later. A fence inside something that was cut
+    /// does not count.
     fn from(&mut self, from: usize) -> Option<FencedBlock> {
         if let Some((_, block)) = self.known.as_ref().filter(|(range, _)| range.contains(&from)) {
             return *block;

@@ -25,15 +25,15 @@ impl Secrets {
         about.any(is_later)
     }
 
-    /// Whether a character's own memory tells a secret. The model noted for it only what it heard,
-    /// as far as was known at that time.
+    /// Whether a character's own memory gives a secret away. The model noted for it only what it
+    /// heard, as far as was known at that time.
     pub fn told_by_memory(&self, memory: &Memory) -> bool {
         let before = memory.ts.map(|at| at.saturating_add(1));
         self.given_away_by(&memory.content, &memory.receipts)
             || self.is_earlier(before, &memory.receipts) && !self.heard.supports(&memory.content)
     }
 
-    /// The summary of a chat without what tells a secret.
+    /// The summary of a chat without the sentences that give a secret away.
     pub fn summary_without(&self, chat: &ChatMemory, path: &[PathItem]) -> Option<String> {
         let covered = &path[..chat.summary_end.min(path.len())];
         let is_earlier = self.is_earlier(chat.summary_updated, ids(covered));
@@ -41,7 +41,7 @@ impl Secrets {
         (!text.is_empty()).then_some(text)
     }
 
-    /// A profile without what tells a secret.
+    /// A profile without the sentences that give a secret away.
     pub fn profile_without(&self, profile: &Profile, path: &[PathItem]) -> Profile {
         let last = path.iter().position(|item| Some(item.id) == profile.receipt);
         let before = &path[..last.map_or(path.len(), |at| at + 1)];
@@ -55,8 +55,8 @@ impl Secrets {
         }
     }
 
-    /// The canon of a character without what tells a secret: `None` if nothing is left. Canon is
-    /// drawn from memories, and what the character may know of them supports it.
+    /// The canon of a character without what gives a secret away: `None` if nothing is left. Canon
+    /// is drawn from memories, and what the character may know of them supports it.
     pub fn canon_without(&self, memory: &CharacterMemory) -> Option<String> {
         let canon = memory.canon.as_ref()?;
         let drawn =
@@ -68,7 +68,7 @@ impl Secrets {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Whether the end of a thread tells a secret. It is drawn from scenes and memories.
+    /// Whether the end of a thread gives a secret away. It is drawn from scenes and memories.
     pub fn told_by_ending(&self, ending: &ArcSummary, chat: &ChatMemory) -> bool {
         let text = format!("{}\n{}", ending.arc, ending.summary);
         let scenes = chat

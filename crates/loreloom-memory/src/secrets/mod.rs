@@ -218,7 +218,7 @@ impl Secrets {
         self.kept.iter().any(|secret| secret.is_in(&words, text))
     }
 
-    /// Whether a message tells a secret, or belongs to the talk about one.
+    /// Whether a message gives a secret away, or belongs to the talk about one.
     pub fn carried_by(&self, message: &MessageId) -> bool {
         self.private.contains_key(message)
     }
@@ -415,7 +415,7 @@ impl<'story> CharacterTalk<'story> {
     }
 }
 
-/// Whether a message tells a secret: it has most of its words.
+/// Whether a message gives a secret away: it has most of its words.
 fn tells(words: &FxHashSet<String>, secret: &FxHashSet<String>) -> bool {
     let shared = secret.iter().filter(|word| words.contains(*word)).count();
     shared * 3 >= secret.len() * 2

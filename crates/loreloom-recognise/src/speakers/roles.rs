@@ -35,7 +35,7 @@ impl SpeakingRoles {
         let is_mentioned = |name: &&str| instructions.iter().any(|text| text.contains(*name));
         let sure = |names: &Vec<&str>| {
             let repeated = names.len() > 1 && names.iter().all(|name| *name == names[0]);
-            // Whoever speaks, speaks again; headings differ.
+            // A speaker speaks again; headings differ.
             let distinct = names.iter().collect::<FxHashSet<_>>().len();
             if distinct > names.len().div_ceil(2) {
                 return false;

@@ -54,7 +54,7 @@ impl CastDocuments<'_> {
     }
 }
 
-/// An id for a document of this kind that is none of these, made of a name.
+/// A new id for a document of this kind, made of a name and different from these.
 pub(crate) fn id_beside<T: CastDocument>(name: &str, ids: &[&str]) -> String {
     free(&slug(name, T::WHAT), |id| ids.contains(&id))
 }

@@ -2,8 +2,8 @@
 //!
 //! SQLite does this inside the commit that finds a long log, and that commit then takes many
 //! times as long as others. Here a thread with its own connection does it once nobody has written
-//! for a while, or, if writing does not pause, once the log is long. A passive checkpoint waits
-//! for no other thread and blocks none. Durability does not depend on it: the log makes a commit durable.
+//! for a while, or, if writing does not pause, once the log is long. A passive checkpoint
+//! neither waits nor blocks. Durability does not depend on it: the log makes a commit durable.
 
 use std::{
     sync::{

@@ -56,7 +56,7 @@ pub struct InjectDirective {
     pub target: Option<InjectTarget>,
     /// Before the target's text instead of after it.
     pub prepend: bool,
-    /// In the place of this text.
+    /// Instead of this text.
     pub replace: Option<String>,
 }
 

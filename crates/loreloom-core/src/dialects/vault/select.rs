@@ -227,7 +227,7 @@ pub fn turned_down(
             }
         }
     }
-    // In a choice from the whole vault, notes that nothing brought in get a verdict only on request.
+    // In a choice from the whole vault, notes that nothing brought in get verdicts on request.
     let is_open = |pick: &Pick| pick.reason == Reason::Key && pick.key.is_none();
     let stopped = open.into_iter().filter_map(|pick| {
         let stop = stops.remove(&pick.ix).or_else(|| match fallback {

@@ -40,7 +40,7 @@ pub struct ScenesOutcome {
     pub ended: bool,
     /// Past scenes.
     pub history: Vec<Scene>,
-    /// Scenes that newer ones took the place of, without their summaries.
+    /// Scenes that newer ones replaced, without their summaries.
     pub older: Vec<Scene>,
 }
 
