@@ -4,14 +4,22 @@
 // goes on as if there were no extension.
 import { Annotation } from './annotate.js';
 import { Placement, plan } from './place.js';
+import { Question, saidOf } from './question.js';
 import { base, call, part } from './server.js';
 import { change, settings } from './settings.js';
-import { renamed, storyOf } from './story.js';
+import { kindOf, renamed, storyOf } from './story.js';
 import { announcement, carries, facts, inHeader, ownField, withField } from './tell.js';
 import { explain, keep, record, turnOf } from './woven.js';
 
 const getContext = () => SillyTavern.getContext();
 
+/** Generations whose story is known when they begin. */
+const EARLY = new Set(['normal', 'swipe']);
+/** Modes in which Loreloom is asked for texts. */
+const WEAVING = new Set(['slots', 'watch']);
+/** If more early questions in a row were useless, no more are asked: something else changes this
+ * chat in between. */
+const MISSES = 1;
 /** Generations that leave no message in the story. */
 const ASIDE = new Set(['quiet', 'impersonate']);
 /** How long the stored turn is asked for after a reply that the proxy stores, at least, and how far
@@ -33,6 +41,14 @@ export class Generations {
   #annotation = null;
   #changed;
   #settling = Promise.resolve();
+  /** The kind of the generation that begins, until its question is asked. */
+  #beginning = null;
+  /** The question that was asked before the interceptor. */
+  #question = null;
+  /** How many early questions in a row had an answer that could not be used. */
+  #misses = 0;
+  /** The context without the reply, as the last interceptor got it. */
+  #room;
 
   constructor({ known, reporter, changed }) {
     this.#known = known;
@@ -48,16 +64,17 @@ export class Generations {
     this.placement.clear(context);
     this.#annotation = null;
     this.#current = null;
+    this.#beginning = null;
+    this.#room = room;
     if (mode === 'off') return;
     const told = facts(context, type, room);
     if (!told.chat) return;
-    const current = { chat: told.chat, type: told.generation, mode, told, turn: null, woven: null };
+    const current = { chat: told.chat, type: told.generation, mode, told, woven: null };
     this.#current = current;
     try {
-      const signal = AbortSignal.timeout(deadline);
-      if (mode === 'proxy') await this.#announce(context, current, signal);
+      if (mode === 'proxy') await this.#announce(context, current, AbortSignal.timeout(deadline));
       else if (mode === 'annotate') this.#annotation = new Annotation(chat);
-      else await this.#weave(context, current, signal);
+      else await this.#weave(context, current, deadline);
       this.#say({ code: 'ok' });
     } catch (error) {
       this.placement.clear(context);
@@ -66,45 +83,66 @@ export class Generations {
     this.took = performance.now() - began;
   }
 
+  /**
+   * A generation begins. What the interceptor will ask is asked now, if that is known already.
+   * @param {string} type The kind of generation
+   * @param {boolean} willSend Whether the user's message comes first
+   */
+  begins(type, willSend) {
+    this.#dropQuestion();
+    this.#beginning = type;
+    if (!willSend) this.#askEarly();
+  }
+
+  /** The user's message of a generation that begins is there. */
+  sent() {
+    this.#askEarly();
+  }
+
+  #askEarly() {
+    const type = this.#beginning;
+    this.#beginning = null;
+    const context = getContext();
+    const { mode } = settings();
+    const isPlain = EARLY.has(kindOf(type)) && !context.groupId && this.#room !== undefined;
+    if (!type || !isPlain || this.#misses > MISSES || !WEAVING.has(mode)) return;
+    // SillyTavern deletes a reply first that is to be written anew.
+    if (type !== 'swipe' && !context.chat.at(-1)?.is_user) return;
+    const told = facts(context, type, this.#room);
+    const story = storyOf(context.chat, type);
+    if (told.chat && story.length) this.#question = this.#ask(told, story, mode);
+  }
+
+  #dropQuestion() {
+    this.#question?.drop();
+    this.#question = null;
+    this.#beginning = null;
+  }
+
+  /** Asks for the texts of a turn, or takes the question that was asked for the same. */
+  #ask(told, story, mode) {
+    const dry = mode === 'watch' || ASIDE.has(told.generation);
+    const said = saidOf(told, { mode, dry });
+    const early = this.#question;
+    this.#question = null;
+    const isSame = early?.isFor(said, story);
+    // A useless question may leave a turn without a reply.
+    if (early) this.#misses = isSame ? 0 : this.#misses + 1;
+    if (isSame) return early;
+    early?.drop();
+    return new Question(said, story, this.#known);
+  }
+
   /** Asks for the texts of this turn and, in mode "slots", sets them. */
-  async #weave(context, current, signal) {
+  async #weave(context, current, deadline) {
     const { told, mode, type } = current;
     const story = storyOf(context.chat, type);
     if (!story.length) return;
-    const dry = mode === 'watch' || ASIDE.has(type);
-    const ask = () => {
-      const body = {
-        chat: told.chat,
-        ...this.#known.rest(told.chat, story),
-        user: told.user,
-        character: told.character.name,
-        character_file: told.character.file,
-        character_tags: told.character.tags,
-        card: told.card,
-        group: told.group,
-        generation: type,
-        context: told.context,
-        max_tokens: told.reply,
-        dry_run: dry,
-        placed: mode === 'slots',
-      };
-      return call('POST', '/weave', { body, signal });
-    };
-    const answer = await ask().catch((error) => {
-      // Loreloom may have lost the chat since: tell it all of it.
-      if (error.status !== 404) throw error;
-      this.#known.clear();
-      return ask();
-    });
-    if (!dry) {
-      // Which messages are hidden is only stored by a report.
-      if (story.some((message) => message.hidden)) this.#known.clear();
-      else this.#known.set(told.chat, answer.node, story);
-    }
+    const answer = await this.#ask(told, story, mode).within(deadline);
     const placed = mode === 'slots';
-    const { turn, generation } = answer;
-    const woven = record(answer, { chat: told.chat, turn, mode, placed });
-    Object.assign(current, { story, turn, generation, woven });
+    const isStored = placed && !ASIDE.has(type);
+    const woven = record(answer, { chat: told.chat, mode, placed });
+    Object.assign(current, { story, isStored, generation: answer.generation, woven });
     if (placed) {
       const titles = Object.fromEntries(woven.threads.map((one) => [one.source, one.title]));
       const injections = answer.slots.flatMap((slot) => slot.injections);
@@ -212,17 +250,8 @@ export class Generations {
 
   /** Reports a reply and learns what was woven and why. */
   async #settle(current, message) {
-    const { mode, turn } = current;
-    if (mode === 'proxy') {
-      await this.#learn(current, message);
-    } else if (turn && current.type === 'continue') {
-      // The message grew: it is reported as the new text of the same message.
-      await this.#reporter.now();
-    } else if (turn) {
-      await this.#reporter.reply(current, message);
-    } else {
-      this.#reporter.soon();
-    }
+    if (current.mode === 'proxy') await this.#learn(current, message);
+    else await this.#report(current, message);
     if (!current.woven?.turn) return;
     const path = `/chats/${part(current.chat)}/turns/${current.woven.turn}/verdicts`;
     const { items } = await call('GET', `${path}?v=woven,lingering,cut&limit=200`);
@@ -231,6 +260,33 @@ export class Generations {
     await this.#checkWay(current);
     this.#changed();
     await getContext().saveChat();
+  }
+
+  /** Reports a reply to the turn that Loreloom wove, if there is one. */
+  async #report(current, message) {
+    const turn = current.isStored ? await this.#storedTurn(current) : null;
+    if (!turn) {
+      this.#reporter.soon();
+      return;
+    }
+    current.woven.turn = turn;
+    // A message that grew is reported as the new text of the same message.
+    if (current.type === 'continue') await this.#reporter.now();
+    else await this.#reporter.reply({ ...current, turn }, message);
+  }
+
+  /** The turn of a generation, which Loreloom stores after its answer; `null` if it did not. */
+  async #storedTurn(current) {
+    const found = await call('GET', `/generations/${current.generation}`).catch((error) => {
+      // A Loreloom that was started again knows nothing of it, or counts from the beginning.
+      if (error.status === 404) return {};
+      this.#known.clear();
+      this.#reporter.soon();
+      throw error;
+    });
+    if (found.chat !== current.chat) return null;
+    current.arrived = found.arrived;
+    return found.turn;
   }
 
   /** Reads the turn that the proxy stored for a reply. It is stored after the reply is sent. */
@@ -265,16 +321,17 @@ export class Generations {
   }
 
   /** Notices if requests go another way than the mode says. */
-  async #checkWay({ mode, generation }) {
-    if (!generation) return;
-    const { arrived } = await call('GET', `/generations/${generation}`).catch(() => ({}));
-    if (mode === 'slots' && arrived === true) this.#say({ code: 'both' });
-    if (mode === 'proxy' && arrived === false) this.#say({ code: 'not_proxied' });
+  async #checkWay({ mode, generation, arrived }) {
+    if (mode === 'slots' && arrived) this.#say({ code: 'both' });
+    if (mode !== 'proxy' || !generation) return;
+    const found = await call('GET', `/generations/${generation}`).catch(() => ({}));
+    if (found.arrived === false) this.#say({ code: 'not_proxied' });
   }
 
   /** The generation is over, maybe without a reply. */
   ended() {
     this.#annotation = null;
+    this.#dropQuestion();
     const context = getContext();
     const current = this.#current;
     if (current && ASIDE.has(current.type)) {
@@ -292,13 +349,17 @@ export class Generations {
   left() {
     this.#current = null;
     this.#annotation = null;
+    this.#dropQuestion();
+    this.#misses = 0;
     this.placement.clear(getContext());
     this.#known.clear();
   }
 
   #say(status) {
+    const { code, detail } = this.status;
     this.status = status;
-    this.#changed();
+    // The same status needs no drawing while SillyTavern waits.
+    if (status.code !== code || status.detail !== detail) this.#changed();
   }
 }
 

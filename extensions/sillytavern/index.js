@@ -37,6 +37,11 @@ globalThis.loreloomIntercept = async (chat, room, _abort, type) => {
 function listen() {
   const { eventSource, event_types: events } = getContext();
   const on = (event, listener) => event && eventSource.on(event, listener);
+  on(events.GENERATION_AFTER_COMMANDS, (type, { automatic_trigger } = {}, isDry) => {
+    const typed = document.getElementById('send_textarea')?.value ?? '';
+    if (!isDry) generations.begins(type ?? 'normal', Boolean(typed) && !automatic_trigger);
+  });
+  on(events.USER_MESSAGE_RENDERED, () => generations.sent());
   on(events.WORLDINFO_ENTRIES_LOADED, (lists) => generations.entriesLoaded(lists));
   on(events.WORLDINFO_SCAN_DONE, (scan) => generations.scanned(scan));
   on(events.CHAT_COMPLETION_SETTINGS_READY, (data) =>

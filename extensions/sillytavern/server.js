@@ -42,7 +42,9 @@ export async function call(method, path, { body, raw, signal, isBlob = false } =
       body: body === undefined ? raw : JSON.stringify(body),
       signal,
       credentials: 'omit',
-      cache: 'no-store',
+      // What is read must be new. Nothing else is kept in a cache, and `no-store` would also keep
+      // Chromium from remembering that this page may ask: it would ask beforehand each time.
+      cache: method === 'GET' ? 'no-store' : 'default',
     });
   } catch (error) {
     if (signal?.aborted) throw new ServerError('late', String(signal.reason?.message ?? error));

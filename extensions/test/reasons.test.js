@@ -54,7 +54,7 @@ test('fixes, warnings, places and kinds of memory are, too', () => {
   assert.deepEqual(speaking('de-de', words), [
     '1 Nachricht nach ihm durchsuchen',
     'Do it',
-    'a: Die Oberfläche hatte es selbst in den Prompt gesetzt',
+    'a: Das Frontend hatte es selbst in den Prompt gesetzt',
     'quite new: why not',
     'im Chat in Tiefe 4',
     '',

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { patchOf } from '../sillytavern/fix.js';
 import { booksInUse } from '../sillytavern/attachments.js';
 import { idOf } from '../sillytavern/moved.js';
-import { isMixedContent, readPairing, whyUnreachable } from '../sillytavern/server.js';
+import { call, isMixedContent, readPairing, whyUnreachable } from '../sillytavern/server.js';
 
 test('a pairing code is an address with a key behind it', () => {
   assert.deepEqual(readPairing(' http://127.0.0.1:8686/#ll_0a '), {
@@ -38,6 +38,24 @@ test('why nobody is reached depends on where page and address are', () => {
   ];
   for (const [page, address, code] of cases)
     assert.equal(whyUnreachable(new URL(page), address), code, `${page} ${address}`);
+});
+
+test('only what is read is asked for anew, so that a browser need not ask whether it may write', async () => {
+  const extensionSettings = { loreloom: { url: 'http://127.0.0.1:1', key: 'll_0' } };
+  globalThis.SillyTavern = { getContext: () => ({ extensionSettings }) };
+  const found = {};
+  globalThis.fetch = async (_, { method, cache }) => {
+    found[method] = cache;
+    return new Response('', { headers: { 'content-type': 'text/plain' } });
+  };
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) await call(method, '/x');
+  assert.deepEqual(found, {
+    GET: 'no-store',
+    POST: 'default',
+    PUT: 'default',
+    PATCH: 'default',
+    DELETE: 'default',
+  });
 });
 
 test('a fix becomes one change of the entry, or none', () => {

@@ -31,8 +31,8 @@ use crate::{
     replays::Replays,
     runtime_settings::{RuntimeSettings, StartParts},
     turn::{
-        Choosing, ExpectedRequests, LorePlacement, RecentPaths, Recogniser, SentLog, TurnQueue,
-        TurnServices, Turns,
+        Choosing, ExpectedRequests, LateTurns, LorePlacement, RecentPaths, Recogniser, SentLog,
+        TurnQueue, TurnServices, Turns,
     },
     waiting::WaitingTurns,
 };
@@ -328,6 +328,7 @@ fn wire_turns(parts: AppParts) -> (Turns, Arc<FeatureSwitch>) {
         waiting: parts.waiting,
         recogniser: Recogniser::default(),
         expected: ExpectedRequests::default(),
+        late: LateTurns::default(),
         recent_paths: RecentPaths::default(),
         sent_log: SentLog::default(),
     });

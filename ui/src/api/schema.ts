@@ -1544,11 +1544,14 @@ export interface components {
         GenerationView: {
             /** @description Whether it came through the proxy. */
             arrived: boolean;
+            /** @description The chat. */
+            chat: string;
             /**
              * Format: int64
              * @description Its number.
              */
             id: number;
+            turn?: components["schemas"]["TurnId"] | null;
         };
         /** @description A text that gave way. */
         GivenUp: {
@@ -5451,6 +5454,11 @@ export interface components {
             /** @description The prompt to sew the lore into; without it the story's own messages. */
             prompt?: components["schemas"]["Said"][] | null;
             /**
+             * @description Answer as soon as the texts are known: without `prompt`, and before the turn is stored.
+             *     `GET /generations/{id}` gives the turn then.
+             */
+            quick?: boolean;
+            /**
              * Format: int64
              * @description The seed of all rolls.
              */
@@ -5486,15 +5494,14 @@ export interface components {
             generation?: number | null;
             /** @description The story's node that was woven for. */
             node: components["schemas"]["PrefixHash"];
-            /** @description The prompt with the texts sewn in. */
-            prompt: components["schemas"]["PromptMap"];
+            prompt?: components["schemas"]["PromptMap"] | null;
             room?: components["schemas"]["RoomUse"] | null;
             /** @description The texts by place and role. */
             slots: components["schemas"]["Slot"][];
             /** @description What was woven in, carried on or cut. */
             threads: components["schemas"]["Thread"][];
             turn?: components["schemas"]["TurnId"] | null;
-            /** @description Takes the turn back; none for a dry run. */
+            /** @description Takes the turn back; none for a dry run or a `quick` call. */
             undo?: string | null;
             /** @description Things a person should know. */
             warnings: components["schemas"]["Warning"][];

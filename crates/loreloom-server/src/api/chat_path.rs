@@ -55,6 +55,7 @@ async fn set_path(
         return Err(Problem::value("chat", CHAT_NAMES, chat));
     }
     let (chat, tenant, now) = (ChatId(chat), &caller.tenant, app.clock.now());
+    app.turns.late.settled(&chat).await;
     let story = Story::of(chat.clone(), shown.messages.iter().map(StoryMessage::message));
     let first = || shown.messages.first().map(|one| one.content.chars().take(60).collect());
     let record = if let Some(record) = app.store.chat(tenant, &chat).await? {

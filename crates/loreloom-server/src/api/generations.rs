@@ -11,6 +11,7 @@ use loreloom_core::{
     turn::{CardTexts, StatedNote, StoryContext},
     units::Tokens,
 };
+use loreloom_ports::TurnId;
 use loreloom_recognise::{
     Explicit,
     wire::{CHAT_NAMES, is_chat_name},
@@ -107,8 +108,12 @@ impl NewGeneration {
 struct GenerationView {
     /// Its number.
     id: u64,
+    /// The chat.
+    chat: String,
     /// Whether it came through the proxy.
     arrived: bool,
+    /// The turn of a `quick` call of `POST /weave`; none for other requests.
+    turn: Option<TurnId>,
 }
 
 /// Says which chat the next request to the proxy belongs to and what it is decided from, for front
@@ -132,11 +137,14 @@ async fn announce(
     if new.context == Some(0) {
         return Err(Problem::value("context", "must be at least 1", 0));
     }
+    let chat = new.chat.clone();
     let id = app.turns.expected.put(new.expected(newest), app.clock.now());
-    Ok((StatusCode::CREATED, Json(GenerationView { id, arrived: false })).into_response())
+    let view = GenerationView { id, chat, arrived: false, turn: None };
+    Ok((StatusCode::CREATED, Json(view)).into_response())
 }
 
-/// Whether an announced request came through the proxy.
+/// Whether an announced request came through the proxy, and the turn that was woven for it. Waits
+/// until that is stored.
 #[utoipa::path(
     get, path = "/generations/{id}", tag = "weave",
     params(("id" = u64, Path, description = "Its number")),
@@ -147,8 +155,13 @@ async fn arrived(
     _caller: Caller,
     Path(id): Path<u64>,
 ) -> Result<Json<GenerationView>, Problem> {
-    let arrived = app.turns.expected.has_arrived(id).ok_or_else(|| {
+    let turn = app.turns.late.outcome(id).await.transpose().map_err(|reason| {
+        let detail = format!("the turn of this request is not stored: {reason}");
+        Problem::new(Code::Failed, detail).with(id)
+    })?;
+    let expected = &app.turns.expected;
+    let (arrived, chat) = expected.has_arrived(id).zip(expected.chat(id)).ok_or_else(|| {
         Problem::new(Code::NotFound, "this request was not announced, or long ago").with(id)
     })?;
-    Ok(Json(GenerationView { id, arrived }))
+    Ok(Json(GenerationView { id, chat, arrived, turn }))
 }

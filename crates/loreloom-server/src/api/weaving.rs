@@ -124,6 +124,10 @@ struct WeaveBody {
     /// it again, and regex scripts are the front end's. A turn that is stored counts as such.
     #[serde(default)]
     placed: bool,
+    /// Answer as soon as the texts are known: without `prompt`, and before the turn is stored.
+    /// `GET /generations/{id}` gives the turn then.
+    #[serde(default)]
+    quick: bool,
 }
 
 impl WeaveBody {
@@ -182,11 +186,11 @@ struct WovenView {
     warnings: Vec<Warning>,
     /// How the prompt fits into the model's context, where something had to give way.
     room: Option<RoomUse>,
-    /// The prompt with the texts sewn in.
-    prompt: PromptMap,
-    /// The stored turn; none for a dry run.
+    /// The prompt with the texts sewn in; none for a `quick` call.
+    prompt: Option<PromptMap>,
+    /// The stored turn; none for a dry run or a `quick` call.
     turn: Option<TurnId>,
-    /// Takes the turn back; none for a dry run.
+    /// Takes the turn back; none for a dry run or a `quick` call.
     undo: Option<String>,
     /// The number of the request that the front end sends next, for `GET /generations/{id}`;
     /// none for a dry run.
@@ -205,6 +209,7 @@ async fn weave(
     Json(body): Json<WeaveBody>,
 ) -> Result<Json<WovenView>, Problem> {
     app.sync.take_up().await?;
+    app.turns.late.settled(&ChatId::from(body.chat.as_str())).await;
     let path = path_of(&app, &caller, &body).await?;
     let state = state_before(&app, &caller, &path).await?;
     let (live, connections) = (app.settings.now(), app.connections.now());
@@ -247,13 +252,18 @@ async fn weave(
     let layout = layout_of(&prompt, turn.route.connection.strict_roles);
     let placed = PlacedTurn::new(turn, &live.weaving.placement, prompt, layout);
     let mut view = WovenView::of(&app, &placed);
+    view.prompt = (!body.quick).then(|| prompt_map(&app, &placed));
     if body.placed || !body.dry_run {
         view.generation = expect(&app, &placed);
     }
-    if !body.dry_run {
-        let stored = turn::commit(&app.turns, placed).await?;
-        view.turn = Some(stored.turn);
-        view.undo = Some(undoing::of_chat(&view.chat, stored.version));
+    match view.generation.filter(|_| body.quick) {
+        _ if body.dry_run => {}
+        Some(generation) => turn::commit_later(&app.turns, generation, placed),
+        None => {
+            let stored = turn::commit(&app.turns, placed).await?;
+            view.turn = Some(stored.turn);
+            view.undo = Some(undoing::of_chat(&view.chat, stored.version));
+        }
     }
     Ok(Json(view))
 }
@@ -340,9 +350,7 @@ async fn state_before(app: &App, caller: &Caller, path: &Path) -> Result<StorySt
 impl WovenView {
     fn of(app: &App, placed: &PlacedTurn) -> Self {
         let (turn, injections) = (&placed.turn, placed.injections());
-        let (report, sent) = (&turn.decision.report, placed.assembled());
-        let titles = |source: &_| app.lore.source_title(source);
-        let counter = turn.route.counter.as_ref();
+        let report = &turn.decision.report;
         let lore = app.lore.current();
         let vault = lore.library().vault();
         let is_note = |id: &_| vault.is_some_and(|vault| vault.find(id).is_some());
@@ -354,12 +362,19 @@ impl WovenView {
             budgets: report.budgets.clone(),
             warnings: report.warnings.clone(),
             room: report.room.clone(),
-            prompt: PromptMap::of(&sent.messages, &sent.spans, None, titles, counter),
+            prompt: None,
             turn: None,
             undo: None,
             generation: None,
         }
     }
+}
+
+/// The prompt with the texts of a turn.
+fn prompt_map(app: &App, placed: &PlacedTurn) -> PromptMap {
+    let (sent, counter) = (placed.assembled(), placed.turn.route.counter.as_ref());
+    let titles = |source: &_| app.lore.source_title(source);
+    PromptMap::of(&sent.messages, &sent.spans, None, titles, counter)
 }
 
 /// Texts with the same place, in the order of the decision.

@@ -68,6 +68,12 @@ impl ExpectedRequests {
         waiting.iter().find(|one| one.id == id).map(|one| one.arrived)
     }
 
+    /// The chat of an announced request.
+    pub(crate) fn chat(&self, id: u64) -> Option<String> {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.iter().find(|one| one.id == id)?.request.explicit.chat.clone()
+    }
+
     /// What was said about this request, once.
     fn take(&self, request: &Request, now: Timestamp) -> Option<ExpectedRequest> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);

@@ -12,6 +12,7 @@ mod draft;
 mod echoed_markers;
 mod expected;
 mod hide_notes;
+mod late_turns;
 mod notebook_writes;
 mod place;
 mod played;
@@ -48,6 +49,7 @@ pub(crate) use self::{
     deadline::{Deadline, FAIL_OPEN_REASONS},
     decide::{DecidedTurn, decide},
     expected::{ExpectedRequest, ExpectedRequests},
+    late_turns::LateTurns,
     notebook_writes::note,
     place::PlacedTurn,
     played::{AwaitedReply, PlayedTurn},
@@ -58,7 +60,7 @@ pub(crate) use self::{
     recogniser::Recogniser,
     remember::tell_memory,
     repeated::RepeatedWarnings,
-    store::commit,
+    store::{commit, commit_later},
     story::TurnStory,
 };
 pub use self::{choose::Choosing, prompt_cache::LorePlacement, queue::TurnQueue};
@@ -108,6 +110,8 @@ pub(crate) struct TurnServices {
     pub(crate) sent_log: SentLog,
     /// Requests that front ends announced.
     pub(crate) expected: ExpectedRequests,
+    /// Turns that are stored after their answer.
+    pub(crate) late: LateTurns,
 }
 
 impl Turns {

@@ -14,6 +14,7 @@ use loreloom_ports::{
     EndedResponse, Node, Reply, StoreError, StoredTurn, TurnId, TurnRecord, WholeReply, WriteId,
 };
 use loreloom_recognise::{Answer, Ticket};
+use tracing::Instrument as _;
 
 use super::{AwaitedReply, Turns};
 use super::{
@@ -282,6 +283,22 @@ impl Replied {
 pub(crate) async fn commit(turns: &Turns, placed: PlacedTurn) -> Result<StoredDraft, StoreError> {
     let draft = draft(turns, placed).await;
     commit_draft(turns, &draft, &[]).await
+}
+
+/// Stores a turn while its answer is on the way. [`Turns::late`] has it under its generation.
+pub(crate) fn commit_later(turns: &Turns, generation: u64, placed: PlacedTurn) {
+    let chat = placed.turn.story.path.chat().clone();
+    let (own, outcome) = (turns.clone(), turns.late.begin(generation, chat.clone()));
+    let storing = async move {
+        let stored = commit(&own, placed).await.map(|stored| stored.turn);
+        let stored = stored.map_err(|error| in_full(&error));
+        if let Err(reason) = &stored {
+            tracing::error!(%chat, %reason, "a turn is not stored");
+            own.announcements.notice(Happened::NotStored { chat, reason: reason.clone() });
+        }
+        outcome.send_replace(Some(stored));
+    };
+    turns.tasks.spawn(storing.in_current_span());
 }
 
 /// Stores a turn, and in the same write its reply if there is one.

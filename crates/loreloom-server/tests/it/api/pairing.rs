@@ -176,6 +176,43 @@ async fn the_proxy_leaves_a_turn_alone_that_the_front_end_placed() {
 }
 
 #[tokio::test]
+async fn a_quick_turn_is_answered_before_it_is_stored_and_found_by_its_generation() {
+    let api = Api::start().await;
+    let weave = async |tip: &Value, text: &str, more: Value| {
+        let mut body = json!({
+            "chat": "st-1",
+            "tip": tip,
+            "messages": [said("user", text)],
+            "dry_run": false,
+            "placed": true,
+        });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        api.call("POST", "/weave", body).await.good()
+    };
+    let (beginning, quick) = (json!("0".repeat(32)), json!({"quick": true}));
+    let woven = weave(&beginning, "I ring the bell.", quick.clone()).await;
+    for missing in ["turn", "undo", "prompt"] {
+        assert_eq!(woven[missing], Value::Null, "{missing}");
+    }
+    assert_eq!(woven["slots"][0]["text"], "The bell of Harrow is cracked.");
+    let id = woven["generation"].clone();
+    let found = api.get(&format!("/generations/{id}")).await.good();
+    assert_eq!(found, json!({"id": id, "chat": "st-1", "arrived": false, "turn": 1}));
+    let reply = json!({"content": "It rings."});
+    let wrote = api.call("POST", "/chats/st-1/turns/1/reply", reply).await.good();
+    // The next call waits for a turn that is being stored.
+    let next = weave(&wrote["node"], "Again!", quick.clone()).await;
+    let after = weave(&next["node"], "And again!", json!({})).await;
+    assert_eq!((&after["turn"], after["prompt"].is_object()), (&json!(3), true));
+    // A dry run has no turn.
+    let dry = weave(&after["node"], "I wait.", json!({"quick": true, "dry_run": true})).await;
+    assert_eq!(dry["prompt"], Value::Null);
+    let found = api.get(&format!("/generations/{}", dry["generation"])).await.good();
+    assert_eq!(found["turn"], Value::Null);
+    assert_eq!(api.get("/chats/st-1/turns").await.good()["total"], 3);
+}
+
+#[tokio::test]
 async fn entries_of_a_front_end_are_wrapped_and_wrong_fields_are_named() {
     let api = Api::start().await;
     let entry = json!({
