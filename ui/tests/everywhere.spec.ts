@@ -1,5 +1,8 @@
 // Every screen: light and dark, wide and narrow, English and German. Nothing is cut off, every
 // control has a name, and no value of a program is shown as text.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { axe, cutOff, demo, expect, json, settled, shot, test } from './kit';
 import { serve } from './server';
 
@@ -108,3 +111,73 @@ for (const { theme, language, width } of LOOKS)
     }
     expect(wrong).toEqual([]);
   });
+
+for (const width of [1024, 390])
+  test(`dialogs over the lore have room and are not cut off, in German, ${width} px`, async ({
+    page,
+  }) => {
+    await page.setViewportSize({ width, height: 844 });
+    await page.addInitScript(() => window.localStorage.setItem('loreloom.language', 'de'));
+    await page.goto('/lore');
+    await expect(page.locator('.vr').first()).toBeVisible();
+    await page.getByRole('button', { name: 'Bücher und Vaults …' }).click();
+    for (const [name, title] of [
+      ['Neues Buch', 'Neues Buch'],
+      ['Vault hinzufügen …', 'Vault hinzufügen'],
+    ] as const) {
+      await page.getByRole('button', { name }).click();
+      const dialog = page.getByRole('dialog', { name: title });
+      await expect(dialog).toBeVisible();
+      const fields = await dialog.evaluate((box) => {
+        const edge = box.getBoundingClientRect();
+        return [...box.querySelectorAll('input, button, h2')].every((one) => {
+          const { left, right } = one.getBoundingClientRect();
+          return left >= edge.left + 12 && right <= edge.right - 12;
+        });
+      });
+      expect(fields).toBe(true);
+      await axe(page);
+      await shot(page, `dialog-${title.replace(' ', '-')}-${width}`);
+      await page.keyboard.press('Escape');
+    }
+  });
+
+test('every screen of a server without anything offers a next step', async ({ page }) => {
+  const data = mkdtempSync(join(tmpdir(), 'loreloom-empty-'));
+  const server = await serve('serve', '--port', '0', '--data', data);
+  const home = process.env.LORELOOM_URL;
+  process.env.LORELOOM_URL = server.address;
+  try {
+    for (const path of [
+      '/',
+      '/stories',
+      '/new',
+      '/characters',
+      '/lore',
+      '/lore/coverage',
+      '/lore/attachments',
+      '/replay',
+      '/dash',
+      '/history',
+      '/jobs',
+    ]) {
+      await page.goto(server.address + path);
+      await expect(page.locator('h1').first()).toBeAttached();
+      await settled(page);
+      const steps = page.locator('main').locator('a.btn, button.btn');
+      await expect(steps.first(), path).toBeVisible();
+      await axe(page);
+    }
+    // What it says and what can be done stand together.
+    await page.goto(`${server.address}/lore`);
+    const box = page.locator('.empty');
+    const [words, step] = [box.locator('p'), box.locator('button')];
+    await expect(step).toBeVisible();
+    const gap = (await step.boundingBox())!.y - (await words.boundingBox())!.y;
+    expect(gap).toBeLessThan(80);
+  } finally {
+    server.stop();
+    process.env.LORELOOM_URL = home;
+    rmSync(data, { recursive: true, force: true });
+  }
+});

@@ -311,7 +311,6 @@ export const de: Record<Key, string> = {
   'chats.export.own': 'Alles exportieren',
   'chats.noneFound': 'Keine Geschichte hat diese Wörter im Titel.',
   'chats.noArchive': 'Das Archiv ist leer.',
-  'chats.none': 'Hier ist keine Geschichte.',
   'chats.none.hint': 'Beginne hier eine oder verbinde dein Frontend.',
   'chats.hits': 'In den Nachrichten',
   'chats.waiting': 'Erinnerungen, die auf ihre Geschichte warten',
@@ -695,7 +694,7 @@ export const de: Record<Key, string> = {
   'position.other': 'Wie die Datei sagt',
 
   'lore.title': 'Lore',
-  'lore.books': 'Bücher und Notizen',
+  'lore.books': 'Bücher und Vaults',
   'lore.all': 'Alle Einträge',
   'lore.count': '{count, plural, one {# Eintrag} other {# Einträge}}',
   'lore.saved': 'Filter',

@@ -307,7 +307,6 @@ export const en = {
   'chats.export.own': 'Export everything',
   'chats.noneFound': 'No story has these words in its title.',
   'chats.noArchive': 'The archive is empty.',
-  'chats.none': 'No story here.',
   'chats.none.hint': 'Begin one here, or connect your front end.',
   'chats.hits': 'In the messages',
   'chats.waiting': 'Memories that wait for their story',

@@ -77,7 +77,7 @@ export const workbenchDe: Record<keyof typeof workbenchEn, string> = {
   'overlap.hint':
     'Einträge mit gleichem Text kosten doppelt Token. Einträge mit gleichem Schlüssel werden zusammen ausgelöst.',
   'overlap.copies': 'Gleicher Text',
-  'overlap.copies.none': 'Kein Eintrag wiederholt einen anderen.',
+  'overlap.copies.none': 'Kein Text steht zweimal unter denselben Schlüsseln oder in zwei Büchern.',
   'overlap.titles': 'Gleicher Titel',
   'overlap.titles.none': 'Keine zwei Einträge haben denselben Titel.',
   'overlap.keys': 'Gleicher Schlüssel',

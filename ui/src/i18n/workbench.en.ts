@@ -73,7 +73,7 @@ export const workbenchEn = {
   'overlap.hint':
     'Entries with the same text cost tokens twice. Entries with the same key fire together.',
   'overlap.copies': 'Same text',
-  'overlap.copies.none': 'No entry repeats another.',
+  'overlap.copies.none': 'No text is there twice under the same keys or in two books.',
   'overlap.titles': 'Same title',
   'overlap.titles.none': 'No two entries have the same title.',
   'overlap.keys': 'Same key',

@@ -14,10 +14,15 @@ export const isLongText = ({ before, after }: FieldChange): boolean =>
   typeof after === 'string' &&
   (before.length > LONG || after.length > LONG || /\n/.test(before + after));
 
-export const fieldWords = (path: string): string => {
+/** A field as its form calls it: of an entry, a story, a character or a connection. */
+export function fieldWords(path: string): string {
   const label = fieldLabel(path);
-  return label ? t(label) : path;
-};
+  if (label) return t(label);
+  const [first = '', last = ''] = [path.split('.')[0], path.split('.').at(-1)];
+  const named = [path, `setup.${path}`, `char.field.${last}`, `conn.${path}`, `setup.${first}`];
+  const key = named.find(has);
+  return key ? t(key) : path;
+}
 
 function valueWords(value: unknown): string {
   if (value === null || value === undefined || value === '') return t('change.none');

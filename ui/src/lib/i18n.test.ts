@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { de } from '../i18n/de';
 import { ago, list, money, number, percent, t } from './i18n.svelte';
 import { findingWords } from './findings';
 import { prefs } from './prefs.svelte';
@@ -31,4 +32,15 @@ test('codes without a text are shown as they are', () => {
   expect(findingWords(finding as never)).toBe('odd thing (key: bell, at: [1])');
   expect(slotTitle('nobody_knows')).toBe('nobody_knows');
   expect(slotTitle('longterm')).toBe(t('slot.long_term'));
+});
+
+test('a thing has one name in German', () => {
+  // Names of values are not shown.
+  const shown = (words: string) => words.replaceAll(/\{\w+[,}]/g, '');
+  const others = [
+    /verweb|verwob|Lorebuch|Figurenkarte|Tokens\b|Nachspiel/i,
+    /\bsichern\b|Oberfläche|Notiz des Autors/i,
+  ];
+  const isOther = (words: string) => others.some((one) => one.test(shown(words)));
+  expect(Object.entries(de).filter(([, words]) => isOther(words))).toEqual([]);
 });

@@ -1,0 +1,1 @@
+import{N as e,U as t,V as n,_t as r,d as i,rt as a,vt as o,y as s}from"./i18n.svelte-DoUCZzaA.js";var c=new Set([`$$slots`,`$$events`,`$$legacy`,`class`,`children`]),l=t(`<button><!></button>`);function u(t,u){let d=i(u,c);var f=l();s(f,()=>({...d,class:[`fchip`,u.class]}),void 0,void 0,void 0,`shmwtt`);var p=a(f);e(p,()=>u.children??o),r(f),n(t,f)}export{u as t};

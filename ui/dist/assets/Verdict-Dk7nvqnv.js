@@ -1,1 +1,0 @@
-import{N as e,U as t,V as n,_t as r,d as i,rt as a,vt as o,y as s}from"./i18n.svelte-wHD_mgPE.js";var c=new Set([`$$slots`,`$$events`,`$$legacy`,`class`,`children`]),l=t(`<span><!></span>`);function u(t,u){let d=i(u,c);var f=l();s(f,()=>({...d,class:[`verdict`,u.class]}),void 0,void 0,void 0,`sl8hba`);var p=a(f);e(p,()=>u.children??o),r(f),n(t,f)}export{u as t};

@@ -1,1 +1,0 @@
-import{s as e}from"./i18n.svelte-wHD_mgPE.js";function t({channels:t,shared:n=[]}){return t.map(({channel:t})=>t===`words`&&n.length?e(`recalled.words.shared`,{words:n.join(`, `)}):e(`recalled.${t}`)).join(` · `)}export{t};
