@@ -120,7 +120,7 @@ for (const width of [1024, 390])
     await page.addInitScript(() => window.localStorage.setItem('loreloom.language', 'de'));
     await page.goto('/lore');
     await expect(page.locator('.vr').first()).toBeVisible();
-    await page.getByRole('button', { name: 'Bücher und Vaults …' }).click();
+    await page.getByRole('button', { name: /^Bücher und Vaults/ }).click();
     for (const [name, title] of [
       ['Neues Buch', 'Neues Buch'],
       ['Vault hinzufügen …', 'Vault hinzufügen'],
