@@ -3,7 +3,7 @@
 use super::{
     phrases::{
         AROUND, ECHOES, GOES_ON, LEAVES_IT, Move, SAYS, SPOKEN_AGAIN, SPOKEN_LEADS, TOLD_AGAIN,
-        TOLD_LEADS, does, small_talk, takes_it, world_takes_it,
+        TOLD_LEADS, USER_ACTS, USER_SAYS, does, small_talk, takes_it, world_takes_it,
     },
     relate::{choose, names, terms},
     scene::{Character, OfflineScene},
@@ -15,6 +15,9 @@ pub(super) fn narrate(scene: &OfflineScene) -> String {
     let chosen = choose(scene);
     let kind = Move::of(&scene.ask);
     let mut pen = Pen { scene, again: chosen.again, state: scene.seed };
+    if scene.writes_user {
+        return format!("{} \"{}\"", pen.pick(&USER_ACTS, None), pen.pick(&USER_SAYS, None));
+    }
     let parts = match &scene.speaker {
         Some(speaker) => pen.with_speaker(speaker, kind, &chosen.sentences),
         None => pen.without_speaker(kind, &chosen.sentences),
@@ -264,7 +267,26 @@ fn to_your_face(lore: &str, persona: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use loreloom_core::{chat::Role, prompt::PromptMessage};
+
     use super::*;
+
+    #[test]
+    fn the_users_message_is_written_as_the_user() {
+        let message =
+            |role, content: &str| PromptMessage { role, name: None, content: content.into() };
+        let prompt = [
+            message(Role::System, "You are Mira, keeper of the gate."),
+            message(Role::Assistant, "The gate is shut."),
+            message(Role::System, "Now write the next message of Wren, in the voice of Wren."),
+        ];
+        let lines = [0, 1].map(|version| narrate(&OfflineScene::read(&prompt, version)));
+        for line in &lines {
+            assert!(line.starts_with("I "), "{line}");
+            assert!(!line.contains("Mira"), "{line}");
+        }
+        assert_ne!(lines[0], lines[1], "another version says something else");
+    }
 
     #[test]
     fn actions_are_told_to_the_one_who_acts() {

@@ -187,6 +187,27 @@ pub(super) const ECHOES: [&str; 4] = [
     "{S} lets that stand between you for a moment.",
 ];
 
+/// What the user does, where their message is wanted.
+pub(super) const USER_ACTS: [&str; 6] = [
+    "I take a moment before I answer.",
+    "I step closer.",
+    "I look around once more, to be sure.",
+    "I nod slowly.",
+    "I lower my voice.",
+    "I cannot help but smile.",
+];
+
+/// What the user says then.
+pub(super) const USER_SAYS: [&str; 7] = [
+    "Tell me more about that.",
+    "And what would you do in my place?",
+    "Show me. I want to see it for myself.",
+    "Who else knows of this?",
+    "Then let us not wait any longer.",
+    "How did it come to this?",
+    "I am not sure that I believe it.",
+];
+
 /// How a character's turn ends.
 pub(super) const LEAVES_IT: [&str; 7] = [
     "{S} waits to see what you make of it.",

@@ -25,6 +25,8 @@ pub(super) struct OfflineScene {
     pub(super) seed: u64,
     /// Which version of the reply is wanted.
     pub(super) version: u64,
+    /// Whether the user's own next message is wanted.
+    pub(super) writes_user: bool,
 }
 
 /// Somebody with a name.
@@ -72,8 +74,16 @@ impl OfflineScene {
             last_reply: of_role(messages, Role::Assistant).last().unwrap_or_default().to_owned(),
             seed: hash.finish_u64(),
             version,
+            writes_user: messages.last().is_some_and(|last| asks_for_user(&last.content)),
         }
     }
+}
+
+/// Whether the end of a prompt asks for the user's next message, in our words or SillyTavern's.
+fn asks_for_user(content: &str) -> bool {
+    let asked = content.lines().last().unwrap_or_default();
+    asked.starts_with("Now write the next message of ")
+        || asked.starts_with("[Write your next reply from the point of view of ")
 }
 
 fn of_role(messages: &[PromptMessage], role: Role) -> impl Iterator<Item = &str> {
@@ -240,5 +250,20 @@ mod tests {
         assert_eq!(scene.persona.as_deref(), Some("Wren"));
         assert_eq!(scene.ask, "Hello there.");
         assert_eq!(scene.speaker.unwrap().possessive, "her");
+        assert!(!scene.writes_user);
+    }
+
+    #[test]
+    fn the_end_of_a_prompt_may_ask_for_the_users_message() {
+        for (last, expected) in [
+            ("Now write the next message of Wren, in the voice of Wren.", true),
+            ("I go on.\nNow write the next message of Wren, in the voice of Wren.", true),
+            ("[Write your next reply from the point of view of Wren, using the chat.]", true),
+            ("Now write the next message of Wren, I said.\nAnd so I did.", false),
+            ("Go on.", false),
+        ] {
+            let scene = OfflineScene::read(&[message(Role::System, last)], 0);
+            assert_eq!(scene.writes_user, expected, "{last}");
+        }
     }
 }
