@@ -54,7 +54,7 @@ pub(super) fn detours(story: &Story, path: &[PathKey]) -> Vec<Detour> {
         for start in starts.into_iter().take(BRANCHES) {
             let children = match at {
                 0 => vec![start],
-                _ => story.node(start).children.clone(),
+                _ => story.node(start).children.to_vec(),
             };
             for child in children.into_iter().take(BRANCHES) {
                 if !is(story.node(child), path[at]) {

@@ -17,7 +17,7 @@ pub(super) use self::{
     client::Client,
     story::{NodeAt, OpenJoint, Story, StoryNode},
 };
-use super::{recent::Recent, responses::Responses, text::TextKey};
+use super::{few::Few, recent::Recent, responses::Responses, text::TextKey};
 use loreloom_core::ids::ChatId;
 
 /// A chat's place in [`KnownStories`].
@@ -34,7 +34,7 @@ const CLIENTS: usize = 1024;
 #[derive(Clone, Debug, Default)]
 pub struct KnownStories {
     pub(super) chats: Vec<Story>,
-    by_text: FxHashMap<TextKey, Vec<Slot>>,
+    by_text: FxHashMap<TextKey, Few<Slot>>,
     /// Pieces of the preambles of all chats.
     preambles: Recent,
     /// Texts that were in some chat's prompts but are not story.
@@ -136,7 +136,7 @@ impl KnownStories {
     }
 
     pub(super) fn chats_with(&self, key: TextKey) -> &[Slot] {
-        self.by_text.get(&key).map_or(&[], Vec::as_slice)
+        self.by_text.get(&key).map_or(&[], |found| found)
     }
 
     /// Adds an empty chat.
@@ -184,7 +184,7 @@ impl KnownStories {
         let slots = self.by_text.entry(key).or_default();
         if !slots.contains(&slot) {
             if slots.len() == CHATS_PER_TEXT {
-                slots.remove(0);
+                slots.remove_first();
             }
             slots.push(slot);
         }

@@ -27,6 +27,7 @@
 
 mod align;
 mod detours;
+mod few;
 mod following;
 mod kind;
 mod known_stories;

@@ -16,7 +16,6 @@ use std::{
 use loreloom_core::{ids::TenantId, units::Timestamp};
 use serde::Serialize;
 use tokio::sync::broadcast::{self, error::RecvError};
-use utoipa::ToSchema;
 
 use crate::notices;
 
@@ -24,8 +23,9 @@ use crate::notices;
 const KEPT: usize = 1024;
 
 /// What happened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = Happened)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(as = Happened))]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(crate) enum ServerEvent {
     /// A chat changed: a turn, a reply, a move.
@@ -115,8 +115,9 @@ impl ServerEvent {
 }
 
 /// An event with its number.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = Event)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(as = Event))]
 pub(crate) struct ApiEvent {
     /// Its number; later events have higher ones, after a restart too.
     pub(crate) id: u64,

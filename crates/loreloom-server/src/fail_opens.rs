@@ -11,7 +11,6 @@ use std::{
 
 use loreloom_core::{ids::TenantId, units::Timestamp};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// Requests that are kept, of all tenants.
 const KEPT: usize = 1_000;
@@ -20,7 +19,8 @@ const KEPT: usize = 1_000;
 const LONGEST: usize = 500;
 
 /// A request that was sent on unchanged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct FailOpen {
     /// When, in milliseconds since 1970.
     pub(crate) at: Timestamp,

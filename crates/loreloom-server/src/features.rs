@@ -4,7 +4,6 @@ use std::fmt;
 
 use loreloom_core::ids::ConnectionId;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// A feature that asks a model. Its name is the field of [`Features`], and is shown to people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +43,8 @@ impl fmt::Display for Feature {
 }
 
 /// A connection, and a model of it where it is not the connection's own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum FeatureChoice {
     /// The connection.
@@ -54,7 +54,8 @@ pub enum FeatureChoice {
 }
 
 /// A connection and a model of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FeatureModel {
     /// The connection.
@@ -83,7 +84,8 @@ impl FeatureChoice {
 }
 
 /// Which connection does what.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Features {
     /// Tells the story: where requests go that no route names.

@@ -15,7 +15,6 @@ use loreloom_core::{
 use loreloom_ports::{StoreError, StoryStore};
 use rustc_hash::FxHashSet;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::preview::Probes;
 
@@ -27,7 +26,8 @@ const MESSAGE: usize = 256;
 const TOO_SLOW: usize = 64 << 10;
 
 /// How often a key is found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct KeyFrequency {
     /// The key.
     pub(crate) key: String,
@@ -38,7 +38,8 @@ pub(crate) struct KeyFrequency {
 }
 
 /// How often keys are found in the stored chats.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct Frequency {
     /// The entry's keys, first and second.
     pub(crate) keys: Vec<KeyFrequency>,

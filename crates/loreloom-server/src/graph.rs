@@ -20,16 +20,14 @@ use loreloom_core::{
 use loreloom_memory::record::{Entity, Pair, Relationships};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use crate::catalog::{Fires, FiresBy, Row, Subject};
 
 /// What two things have to do with each other.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
-#[schema(as = GraphLayer)]
+#[cfg_attr(feature = "schema", schema(as = GraphLayer))]
 pub(crate) enum Layer {
     /// A note links to another.
     Link,
@@ -62,9 +60,10 @@ impl Layer {
 }
 
 /// What a node is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
-#[schema(as = GraphNodeKind)]
+#[cfg_attr(feature = "schema", schema(as = GraphNodeKind))]
 pub(crate) enum NodeKind {
     /// An entry of a lorebook.
     Entry,
@@ -75,8 +74,9 @@ pub(crate) enum NodeKind {
 }
 
 /// A thing of the graph.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = GraphNode)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(as = GraphNode))]
 pub(crate) struct GraphNode {
     /// The entry's id; of an entity `entity:` and its name.
     pub(crate) id: String,
@@ -117,8 +117,9 @@ impl GraphNode {
 }
 
 /// Two things that have to do with each other.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = GraphEdge)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(as = GraphEdge))]
 pub(crate) struct Edge {
     /// The id of the first.
     pub(crate) from: String,

@@ -19,7 +19,6 @@ use loreloom_ports::{Change, DocumentStore, Item, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
-use utoipa::ToSchema;
 
 use crate::page_origin::PageOrigin;
 
@@ -31,9 +30,8 @@ const KEEPER: &str = "loreloom:keys";
 const KEYS: &str = "key/";
 
 /// What a key allows.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// Looking at everything of its tenant.

@@ -66,8 +66,9 @@ pub mod vault_select;
 mod vaults;
 mod waiting;
 
+#[cfg(feature = "schema")]
+pub use self::api::document as api_document;
 pub use self::{
-    api::document as api_document,
     app::{App, AppParts, Defaults, Services, Weaving},
     cast::{
         CastDocument, CastDocuments, CastError, CharacterFile, GroupMember, Kept, KeptCharacter,

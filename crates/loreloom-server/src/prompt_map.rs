@@ -6,10 +6,10 @@ use loreloom_core::{
     units::Tokens,
 };
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// A message of a prompt.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct MappedMessage {
     /// Its role.
     pub(crate) role: Role,
@@ -24,7 +24,8 @@ pub(crate) struct MappedMessage {
 }
 
 /// A woven text in a prompt.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct MappedSpan {
     /// Names the span for links.
     pub(crate) id: usize,
@@ -49,7 +50,8 @@ pub(crate) struct MappedSpan {
 }
 
 /// What a prompt shares with the one before.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct Unchanged {
     /// The message of the first change, counted from 0.
     pub(crate) message: usize,
@@ -64,7 +66,8 @@ pub(crate) struct Unchanged {
 }
 
 /// What ended the unchanged beginning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Cause {
     /// Nothing: the prompt before is a beginning of this one.
@@ -76,7 +79,8 @@ pub(crate) enum Cause {
 }
 
 /// A measured prompt.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct PromptMap {
     /// The messages.
     pub(crate) messages: Vec<MappedMessage>,

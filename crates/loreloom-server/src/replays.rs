@@ -24,7 +24,6 @@ use loreloom_ports::Store;
 use serde::Serialize;
 use serde_json::Value;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use utoipa::ToSchema;
 
 use crate::{
     connection_service::ConnectionService,
@@ -39,7 +38,8 @@ use crate::{
 const KEPT: usize = 20;
 
 /// The state of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RunState {
     /// It goes on.
@@ -62,7 +62,8 @@ impl RunState {
 }
 
 /// A turn that changes.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct ChangedTurn {
     /// Its number in the run.
     pub(crate) number: usize,
@@ -76,7 +77,8 @@ pub(crate) struct ChangedTurn {
 }
 
 /// How far a run is and what it found.
-#[derive(Clone, Debug, Default, Serialize, ToSchema)]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct Progress {
     /// Its state.
     pub(crate) state: RunState,
@@ -103,7 +105,8 @@ pub(crate) struct Progress {
 }
 
 /// A chat that could not be run.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct Skipped {
     /// The chat.
     pub(crate) chat: ChatId,

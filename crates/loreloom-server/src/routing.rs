@@ -6,7 +6,6 @@
 use loreloom_core::ids::{ConnectionId, TenantId};
 use loreloom_ports::{Change, DocumentStore, Item, StoreError};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use crate::features::Features;
 
@@ -14,11 +13,12 @@ use crate::features::Features;
 pub(crate) const ROUTES: &str = "routes";
 
 /// Requests for models of this name go there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RouteSetting {
     /// The model's name; `*` matches any letters, `?` one.
-    #[schema(min_length = 1, max_length = 200)]
+    #[cfg_attr(feature = "schema", schema(min_length = 1, max_length = 200))]
     pub models: String,
     /// The connection.
     pub connection: ConnectionId,
@@ -26,7 +26,8 @@ pub struct RouteSetting {
 
 /// Which request goes where and which connection does what, as it was set through the API.
 /// Where it says nothing, the configuration does.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Routing {
     /// Routes, the first that fits wins; they come before the configuration's.

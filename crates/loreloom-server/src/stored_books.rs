@@ -12,7 +12,6 @@ use loreloom_ports::{Change, DocumentStore, Item, StoreError};
 use loreloom_settings::Changes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
 
 use crate::runtime_settings::{SETTINGS, read_stored};
 
@@ -20,7 +19,8 @@ use crate::runtime_settings::{SETTINGS, read_stored};
 pub(crate) const BOOKS: &str = "book/";
 
 /// Who made a book say what it says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Maker {
     /// Somebody, on the page or over the API.

@@ -10,12 +10,15 @@ use super::{
     table::Table,
 };
 
-/// A vocabulary made by the build script.
+/// A vocabulary of `assets/vocabularies`, as a test lays it out.
 macro_rules! embedded {
     ($name:literal) => {
-        include_bytes!(concat!(env!("OUT_DIR"), "/", $name))
+        include_bytes!(concat!("../../assets/vocabularies/", $name))
     };
 }
+
+/// The first tokens of `p50k_base` are those of `r50k_base`.
+const R50K_TOKENS: usize = 50_256;
 
 /// An embedded vocabulary. Each is loaded once per process, when first used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,15 +74,15 @@ impl Vocabulary {
         let tokens: &[u8] = match self {
             Self::O200k => embedded!("o200k_base"),
             Self::Cl100k => embedded!("cl100k_base"),
-            Self::P50k => embedded!("p50k_base"),
-            Self::R50k => embedded!("r50k_base"),
+            Self::P50k | Self::R50k => embedded!("p50k_base"),
         };
+        let most = if self == Self::R50k { R50K_TOKENS } else { usize::MAX };
         let pieces = match self {
             Self::O200k => Pieces::new(O200K, true),
             Self::Cl100k => Pieces::new(CL100K, true),
             Self::P50k | Self::R50k => Pieces::new(R50K, false),
         };
-        Some(Bpe::new(Table::of(tokens)?, pieces.ok()?))
+        Some(Bpe::new(Table::of(tokens, most)?, pieces.ok()?))
     }
 
     /// The tokens of a text. Special tokens are counted as the characters they are written
@@ -172,6 +175,45 @@ mod tests {
             Vocabulary::P50k => tiktoken_rs::p50k_base_singleton(),
             Vocabulary::R50k => tiktoken_rs::r50k_base_singleton(),
         }
+    }
+
+    /// The tokens by rank; a rank of no token, or of a special one, is empty.
+    fn tokens_of(bpe: &CoreBPE) -> Vec<Vec<u8>> {
+        let special = bpe.special_tokens();
+        let is_special = |token: &Vec<u8>| special.iter().any(|one| one.as_bytes() == *token);
+        let token = |rank| bpe.decode_bytes(&[rank]).ok().filter(|token| !is_special(token));
+        let most = 210_000;
+        let mut tokens: Vec<Vec<u8>> =
+            (0..most).map(|rank| token(rank).unwrap_or_default()).collect();
+        let end = tokens.iter().rposition(|token| !token.is_empty()).map_or(0, |last| last + 1);
+        tokens.truncate(end);
+        tokens
+    }
+
+    /// As [`Table::of`] reads them.
+    fn laid_out(tokens: &[Vec<u8>]) -> Vec<u8> {
+        let mut bytes = u32::try_from(tokens.len()).unwrap().to_le_bytes().to_vec();
+        bytes.extend(tokens.iter().map(|token| u8::try_from(token.len()).unwrap()));
+        bytes.extend(tokens.iter().flatten());
+        bytes
+    }
+
+    /// With `LORELOOM_BLESS` set, it writes them.
+    #[expect(clippy::disallowed_methods, reason = "the vocabularies are files of the repository")]
+    #[test]
+    fn the_committed_vocabularies_are_the_published_ones() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/vocabularies/");
+        for vocabulary in [Vocabulary::O200k, Vocabulary::Cl100k, Vocabulary::P50k] {
+            let path = format!("{folder}{}", vocabulary.name());
+            let made = laid_out(&tokens_of(whole(vocabulary)));
+            if std::env::var("LORELOOM_BLESS").is_ok() {
+                std::fs::write(&path, &made).unwrap();
+            }
+            assert!(std::fs::read(&path).unwrap() == made, "{path}");
+        }
+        let smaller = tokens_of(whole(Vocabulary::R50k));
+        assert_eq!(smaller.len(), R50K_TOKENS);
+        assert!(tokens_of(whole(Vocabulary::P50k)).starts_with(&smaller));
     }
 
     fn counts(text: &str) -> [(usize, usize); 4] {

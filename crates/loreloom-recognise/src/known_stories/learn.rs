@@ -1,7 +1,7 @@
 //! What is learned from requests and replies: new messages, and texts that are not story.
 
 use super::{KnownStories, NodeAt, OpenJoint, Slot, StoryNode, forget::cost_of};
-use crate::text::TextKey;
+use crate::{few::Few, text::TextKey};
 use loreloom_core::chat::{Message, Role};
 
 /// The instructions remembered of one chat.
@@ -104,7 +104,7 @@ impl KnownStories {
             key,
             message: message.clone(),
             joint: None,
-            children: Vec::new(),
+            children: Few::None,
             touched: now,
         });
         story.by_text.entry(key).or_default().push(at);

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::{GivenNames, recent::Recent, text::TextKey, window::Window};
+use crate::{GivenNames, few::Few, recent::Recent, text::TextKey, window::Window};
 use loreloom_core::{
     chat::{Message, Role, Text},
     ids::ChatId,
@@ -21,7 +21,7 @@ pub(crate) struct Story {
     /// The id its front end knows it by.
     pub(crate) bound: Option<String>,
     pub(crate) nodes: Vec<StoryNode>,
-    pub(super) by_text: FxHashMap<TextKey, Vec<NodeAt>>,
+    pub(super) by_text: FxHashMap<TextKey, Few<NodeAt>>,
     /// The newest message, the reply to the last request included.
     pub(crate) tip: Option<NodeAt>,
     /// The message that the last request ended with.
@@ -66,7 +66,7 @@ pub(crate) struct StoryNode {
     /// For a message of two parts that no request has had yet: only the next one shows how the
     /// front end joins them.
     pub(crate) joint: Option<OpenJoint>,
-    pub(crate) children: Vec<NodeAt>,
+    pub(crate) children: Few<NodeAt>,
     pub(crate) touched: u64,
 }
 
@@ -110,7 +110,7 @@ impl Story {
     }
 
     pub(crate) fn nodes_with(&self, key: TextKey) -> &[NodeAt] {
-        self.by_text.get(&key).map_or(&[], Vec::as_slice)
+        self.by_text.get(&key).map_or(&[], |found| found)
     }
 
     /// The child of `parent` with exactly this text: the usual case, found without hashing the
@@ -132,7 +132,7 @@ impl Story {
     /// The child of `parent` with this key, however the front end formatted its text.
     pub(crate) fn child(&self, parent: Option<NodeAt>, key: TextKey, role: Role) -> Option<NodeAt> {
         let (found, under) = match parent {
-            Some(parent) => (self.nodes[parent.0].children.as_slice(), Some(parent)),
+            Some(parent) => (&*self.nodes[parent.0].children, Some(parent)),
             None => (self.nodes_with(key), None),
         };
         let fits = |at: &NodeAt| {
@@ -178,13 +178,13 @@ impl Story {
 
     /// Whether the story went on after this message with something the user said.
     pub(crate) fn went_on_after(&self, at: NodeAt) -> bool {
-        let mut left: Vec<NodeAt> = self.nodes[at.0].children.clone();
+        let mut left: Vec<NodeAt> = self.nodes[at.0].children.to_vec();
         while let Some(next) = left.pop() {
             let node = &self.nodes[next.0];
             if node.message.role == Role::User {
                 return true;
             }
-            left.extend(&node.children);
+            left.extend(node.children.iter());
         }
         false
     }

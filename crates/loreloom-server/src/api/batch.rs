@@ -13,8 +13,6 @@ use regex::{NoExpand, Regex, RegexBuilder};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
@@ -22,6 +20,7 @@ use super::{
     entry_json,
     extract::Json,
     problem::{Code, Problem},
+    routes::routes,
     tags::{IfMatch, Tagged},
 };
 use crate::{
@@ -30,12 +29,15 @@ use crate::{
     stored_books::StoredBook,
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(change)).routes(routes!(replace)).routes(routes!(remove))
+routes! {
+    PATCH "/lore/entries" versioned => change,
+    POST "/lore/replace" versioned => replace,
+    POST "/lore/remove" versioned => remove,
 }
 
 /// Which entries.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct Selection {
     /// These.
     ids: Option<Vec<EntryId>>,
@@ -47,13 +49,14 @@ pub(super) struct Selection {
 }
 
 /// The same change to many entries.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Batch {
     /// Which entries.
     select: Selection,
     /// Fields to change in each (RFC 7396).
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     patch: Map<String, Value>,
     /// Added to each entry's order.
     shift_order: Option<f64>,
@@ -63,7 +66,8 @@ struct Batch {
 }
 
 /// A field that differs.
-#[derive(Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct FieldChange {
     /// The field, with dots.
     pub(super) field: String,
@@ -74,7 +78,8 @@ pub(super) struct FieldChange {
 }
 
 /// An entry that changes.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct EntryChange {
     /// The entry.
     id: EntryId,
@@ -129,7 +134,8 @@ fn each_entry(book: Option<&Book>) -> impl Iterator<Item = (&Book, &Entry)> {
 }
 
 /// What a batch did, or would do.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct BatchDone {
     /// Whether nothing was changed.
     dry_run: bool,
@@ -285,11 +291,11 @@ pub(super) fn differ(at: &str, before: &Value, after: &Value, found: &mut Vec<Fi
 
 /// Changes fields of many entries, as one revision. With `dry_run`, only returns what would
 /// change.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     patch, path = "/lore/entries", tag = "entries", request_body = Batch,
     params(("if-match" = Option<String>, Header, description = "The version of all books that the caller has seen: that of `GET /books`, or of a dry run")),
     responses((status = 200, body = BatchDone))
-)]
+))]
 async fn change(
     State(app): State<App>,
     caller: Caller,
@@ -307,7 +313,8 @@ async fn change(
 }
 
 /// Where to look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum TextField {
     /// The text.
@@ -321,12 +328,13 @@ enum TextField {
 }
 
 /// A text to find and what to put in its place.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Replace {
     /// Which entries.
     select: Selection,
     /// What to find.
-    #[schema(min_length = 1)]
+    #[cfg_attr(feature = "schema", schema(min_length = 1))]
     find: String,
     /// What to put in its place; with `regex`, `$1` is the first group.
     with: String,
@@ -391,11 +399,11 @@ impl Replace {
 
 /// Finds and replaces a text in entries, as one revision. With `dry_run`, only returns what would
 /// change.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/lore/replace", tag = "entries", request_body = Replace,
     params(("if-match" = Option<String>, Header, description = "The version of all books that the caller has seen: that of `GET /books`, or of a dry run")),
     responses((status = 200, body = BatchDone))
-)]
+))]
 async fn replace(
     State(app): State<App>,
     caller: Caller,
@@ -408,7 +416,8 @@ async fn replace(
 }
 
 /// Entries to remove.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Remove {
     /// Which entries.
     select: Selection,
@@ -418,11 +427,11 @@ struct Remove {
 }
 
 /// Removes many entries, as one revision. With `dry_run`, only returns which would go.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/lore/remove", tag = "entries", request_body = Remove,
     params(("if-match" = Option<String>, Header, description = "The version of all books that the caller has seen: that of `GET /books`, or of a dry run")),
     responses((status = 200, body = BatchDone))
-)]
+))]
 async fn remove(
     State(app): State<App>,
     caller: Caller,

@@ -20,8 +20,6 @@ use loreloom_formats::{
     dialect_of, export, import, repeated_texts,
 };
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     books::{self, BookView},
@@ -29,6 +27,7 @@ use super::{
     editing::{Done, Editing, Wrote},
     extract::{Json, Path, Query, Raw},
     problem::{Code, Problem},
+    routes::routes,
     tags::{IfMatch, Tagged},
 };
 use crate::{
@@ -37,21 +36,21 @@ use crate::{
     stored_books::{Maker, Shelved},
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(create))
-        .routes(routes!(upload))
-        .routes(routes!(replace))
-        .routes(routes!(change))
-        .routes(routes!(remove))
-        .routes(routes!(download))
+routes! {
+    POST "/books" => create,
+    POST "/books/import" => upload,
+    PUT "/books/{book}" versioned => replace,
+    PATCH "/books/{book}" versioned => change,
+    DELETE "/books/{book}" versioned => remove,
+    GET "/books/{book}/export" => download,
 }
 
 /// A new book.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NewBook {
     /// Its id: letters, digits, `-`, `_` and `.`.
-    #[schema(pattern = "^[A-Za-z0-9_.-]{1,120}$")]
+    #[cfg_attr(feature = "schema", schema(pattern = "^[A-Za-z0-9_.-]{1,120}$"))]
     id: String,
     /// Its name.
     name: String,
@@ -123,10 +122,10 @@ fn check_bindings(bindings: &[Binding]) -> Result<(), Problem> {
 }
 
 /// Makes an empty book.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/books", tag = "books", request_body = NewBook,
     responses((status = 201, body = Wrote<BookView>))
-)]
+))]
 async fn create(
     State(app): State<App>,
     caller: Caller,
@@ -142,12 +141,13 @@ async fn create(
 }
 
 /// How a file becomes a book.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct UploadParams {
     /// The book's id.
-    #[param(pattern = "^[A-Za-z0-9_.-]{1,120}$")]
+    #[cfg_attr(feature = "schema", param(pattern = "^[A-Za-z0-9_.-]{1,120}$"))]
     id: String,
     /// The file's own name. It identifies plain text, and names a book whose file has no name.
     file_name: Option<String>,
@@ -159,7 +159,8 @@ struct UploadParams {
 }
 
 /// What became of a file.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Uploaded {
     /// What the file was.
     format: String,
@@ -236,14 +237,14 @@ impl Uploaded {
 }
 
 /// Reads a file of any known format into a new book, and says what was odd or lost.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/books/import", tag = "books", params(UploadParams),
     request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The file as it is"),
     responses(
         (status = 201, description = "The book is kept", body = Uploaded),
         (status = 200, description = "A dry run", body = Uploaded)
     )
-)]
+))]
 async fn upload(
     State(app): State<App>,
     caller: Caller,
@@ -266,8 +267,9 @@ async fn upload(
 }
 
 /// A file to replace a book with.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct ReplaceParams {
     /// The file's own name.
@@ -275,7 +277,7 @@ struct ReplaceParams {
 }
 
 /// Replaces a book by a file. What it is attached to and its dialect stay.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     put, path = "/books/{book}", tag = "books",
     params(
         ("book" = String, Path, description = "The book's id"), ReplaceParams,
@@ -283,7 +285,7 @@ struct ReplaceParams {
     ),
     request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The file as it is"),
     responses((status = 200, body = Uploaded))
-)]
+))]
 async fn replace(
     State(app): State<App>,
     caller: Caller,
@@ -312,7 +314,8 @@ async fn replace(
 }
 
 /// What to change about a book. What is not given stays.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct BookPatch {
     /// Its name.
     name: Option<String>,
@@ -351,7 +354,7 @@ impl BookPatch {
 }
 
 /// Changes a book: its name, its dialect, what it is attached to.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     patch, path = "/books/{book}", tag = "books",
     params(
         ("book" = String, Path, description = "The book's id"),
@@ -359,7 +362,7 @@ impl BookPatch {
     ),
     request_body = BookPatch,
     responses((status = 200, body = Wrote<BookView>))
-)]
+))]
 async fn change(
     State(app): State<App>,
     caller: Caller,
@@ -382,21 +385,22 @@ async fn change(
 }
 
 /// A book that was taken out.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct RemovedBook {
     /// Its id.
     id: BookId,
 }
 
 /// Takes a book out of the bookcase. An undo brings it back.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     delete, path = "/books/{book}", tag = "books",
     params(
         ("book" = String, Path, description = "The book's id"),
         ("if-match" = Option<String>, Header, description = "The version the caller has seen")
     ),
     responses((status = 200, body = Wrote<RemovedBook>))
-)]
+))]
 async fn remove(
     State(app): State<App>,
     caller: Caller,
@@ -418,8 +422,9 @@ async fn remove(
 }
 
 /// In which format.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct DownloadParams {
     /// The format, such as `sillytavern`; the book's own without it.
@@ -430,7 +435,8 @@ struct DownloadParams {
 }
 
 /// What a format has no place for.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct LossesView {
     /// The format.
     format: String,
@@ -439,13 +445,13 @@ struct LossesView {
 }
 
 /// A book as a file.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/books/{book}/export", tag = "books",
     params(("book" = String, Path, description = "The book's id"), DownloadParams),
     responses((status = 200, description = "The file, or with `losses` what is not in it", content(
         (LossesView = "application/json"), (Vec<u8> = "application/octet-stream")
     )))
-)]
+))]
 async fn download(
     State(app): State<App>,
     _caller: Caller,

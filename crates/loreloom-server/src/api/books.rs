@@ -8,21 +8,21 @@ use loreloom_core::{
     rules::Rules,
 };
 use serde::Serialize;
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{caller::Caller, extract::Path, problem::Problem, tags::Tagged};
+use super::{caller::Caller, extract::Path, problem::Problem, routes::routes, tags::Tagged};
 use crate::{
     app::App,
     stored_books::{Contents, StoredBook, StoredBooks},
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(one))
+routes! {
+    GET "/books" => list,
+    GET "/books/{book}" => one,
 }
 
 /// Where a book is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum BookSource {
     /// It was named when the server was started, and cannot be changed here.
@@ -32,7 +32,8 @@ enum BookSource {
 }
 
 /// A book.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct BookView {
     /// Its id.
     id: BookId,
@@ -67,7 +68,8 @@ pub(super) struct BookView {
 }
 
 /// A folder of a book.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct FolderView {
     /// Its id.
     id: String,
@@ -116,7 +118,8 @@ impl BookView {
 }
 
 /// All books in the order they are woven in.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct BooksView {
     /// The revision of the bookcase.
     revision: u64,
@@ -138,17 +141,17 @@ async fn views(app: &App, caller: &Caller) -> Result<(u64, Vec<BookView>), Probl
 }
 
 /// All books, in the order they are woven in.
-#[utoipa::path(get, path = "/books", tag = "books", responses((status = 200, body = BooksView)))]
+#[cfg_attr(feature = "schema", utoipa::path(get, path = "/books", tag = "books", responses((status = 200, body = BooksView))))]
 async fn list(State(app): State<App>, caller: Caller) -> Result<Tagged<BooksView>, Problem> {
     let (revision, items) = views(&app, &caller).await?;
     Ok(Tagged { tag: revision.to_string(), body: BooksView { revision, items } })
 }
 
 /// One book.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/books/{book}", tag = "books", params(("book" = String, Path, description = "The book's id")),
     responses((status = 200, body = BookView))
-)]
+))]
 async fn one(
     State(app): State<App>,
     caller: Caller,

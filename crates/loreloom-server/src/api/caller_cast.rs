@@ -4,7 +4,6 @@
 use loreloom_formats::media_type;
 use loreloom_ports::{Change, StoreError};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::{
     caller::Caller,
@@ -41,7 +40,8 @@ pub(super) async fn wrote<T>(
 }
 
 /// Something that was removed.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct Removed {
     /// Its id.
     pub(super) id: String,

@@ -9,8 +9,6 @@ use loreloom_core::ids::BookId;
 use loreloom_formats::{Card, ImportNote, named_card};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
@@ -19,6 +17,7 @@ use super::{
     editing::{Editing, Wrote},
     extract::{Json, Path, Query, Raw},
     problem::{Code, Problem},
+    routes::routes,
     tags::{IfMatch, Tagged},
 };
 use crate::{
@@ -26,12 +25,13 @@ use crate::{
     cast::{Kept, KeptCharacter, NewCharacter},
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(create))
-        .routes(routes!(import))
-        .routes(routes!(change, remove))
-        .routes(routes!(put_portrait, remove_portrait))
+routes! {
+    POST "/characters" => create,
+    POST "/characters/import" => import,
+    PATCH "/characters/{character}" versioned => change,
+    DELETE "/characters/{character}" versioned => remove,
+    PUT "/characters/{character}/portrait" versioned => put_portrait,
+    DELETE "/characters/{character}/portrait" versioned => remove_portrait,
 }
 
 async fn shown(
@@ -60,21 +60,22 @@ fn changed(card: &Card, fields: Map<String, Value>) -> Result<Card, Problem> {
 }
 
 /// A new character.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NewCharacterBody {
     /// Its id; made of its name without it.
-    #[schema(pattern = "^[A-Za-z0-9_.-]{1,120}$")]
+    #[cfg_attr(feature = "schema", schema(pattern = "^[A-Za-z0-9_.-]{1,120}$"))]
     id: Option<String>,
     /// The fields of its card; `name` must be there.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     card: Map<String, Value>,
 }
 
 /// Makes a character.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/characters", tag = "characters", request_body = NewCharacterBody,
     responses((status = 201, body = Wrote<CharacterView>))
-)]
+))]
 async fn create(
     State(app): State<App>,
     caller: Caller,
@@ -94,12 +95,13 @@ async fn create(
 }
 
 /// How a file becomes a character.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct CardUpload {
     /// The character's id; made of its name without it.
-    #[param(pattern = "^[A-Za-z0-9_.-]{1,120}$")]
+    #[cfg_attr(feature = "schema", param(pattern = "^[A-Za-z0-9_.-]{1,120}$"))]
     id: Option<String>,
     /// The file's own name.
     file_name: Option<String>,
@@ -113,7 +115,8 @@ struct CardUpload {
 }
 
 /// What became of a card.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct ImportedCharacterView {
     /// What the file was.
     format: String,
@@ -133,14 +136,14 @@ struct ImportedCharacterView {
 
 /// Reads a card (PNG, JSON, YAML, CHARX or BYAF) into a character with its book and picture. The
 /// file is kept, so that nothing of it is lost.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/characters/import", tag = "characters", params(CardUpload),
     request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The file as it is"),
     responses(
         (status = 201, description = "The character is kept", body = ImportedCharacterView),
         (status = 200, description = "A dry run", body = ImportedCharacterView)
     )
-)]
+))]
 async fn import(
     State(app): State<App>,
     caller: Caller,
@@ -197,18 +200,19 @@ async fn edited(
 }
 
 /// What to change about a character. What is not given stays.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct CharacterPatch {
     /// Fields of its card.
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     card: Map<String, Value>,
     /// Its book, which must be there; empty for none. The book itself is not removed.
     book: Option<String>,
 }
 
 /// Changes a character. Its book follows a new name.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     patch, path = "/characters/{character}", tag = "characters",
     params(
         ("character" = String, Path, description = "The character's id"),
@@ -216,7 +220,7 @@ struct CharacterPatch {
     ),
     request_body = CharacterPatch,
     responses((status = 200, body = Wrote<CharacterView>))
-)]
+))]
 async fn change(
     State(app): State<App>,
     caller: Caller,
@@ -246,14 +250,14 @@ async fn change(
 
 /// Removes a character, and its book unless another character names it or it is attached to
 /// something else. An undo brings both back.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     delete, path = "/characters/{character}", tag = "characters",
     params(
         ("character" = String, Path, description = "The character's id"),
         ("if-match" = Option<String>, Header, description = "The version the caller has seen")
     ),
     responses((status = 200, body = Wrote<Removed>))
-)]
+))]
 async fn remove(
     State(app): State<App>,
     caller: Caller,
@@ -269,7 +273,7 @@ async fn remove(
 }
 
 /// Gives a character another picture.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     put, path = "/characters/{character}/portrait", tag = "characters",
     params(
         ("character" = String, Path, description = "The character's id"),
@@ -277,7 +281,7 @@ async fn remove(
     ),
     request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The picture"),
     responses((status = 200, body = Wrote<CharacterView>))
-)]
+))]
 async fn put_portrait(
     State(app): State<App>,
     caller: Caller,
@@ -294,14 +298,14 @@ async fn put_portrait(
 }
 
 /// Takes a character's picture away.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     delete, path = "/characters/{character}/portrait", tag = "characters",
     params(
         ("character" = String, Path, description = "The character's id"),
         ("if-match" = Option<String>, Header, description = "The version the caller has seen")
     ),
     responses((status = 200, body = Wrote<CharacterView>))
-)]
+))]
 async fn remove_portrait(
     State(app): State<App>,
     caller: Caller,

@@ -11,14 +11,13 @@ use http::{
 use loreloom_core::ids::{BookId, FileVersion};
 use loreloom_formats::{Card, Format, Loss};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::{Json, Path, Query},
     paging::{self, Page},
     problem::{Code, Problem},
+    routes::routes,
     tags::Tagged,
 };
 use crate::{
@@ -26,12 +25,11 @@ use crate::{
     cast::{CastError, Kept, KeptCharacter, KeptPicture, StoredCharacters},
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(one))
-        .routes(routes!(portrait))
-        .routes(routes!(download))
+routes! {
+    GET "/characters" => list,
+    GET "/characters/{character}" => one,
+    GET "/characters/{character}/portrait" => portrait,
+    GET "/characters/{character}/export" => download,
 }
 
 impl From<CastError> for Problem {
@@ -51,7 +49,8 @@ pub(super) fn stored<'a>(app: &'a App, caller: &'a Caller) -> StoredCharacters<'
 }
 
 /// A character in a list.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct CharacterBrief {
     /// Its id.
     id: String,
@@ -114,7 +113,8 @@ pub(crate) fn greetings(card: &Card) -> impl Iterator<Item = &String> {
 }
 
 /// A character.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct CharacterView {
     /// Its id.
     pub(super) id: String,
@@ -148,8 +148,9 @@ impl CharacterView {
 }
 
 /// Which characters.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct CharactersParams {
     /// Only characters whose name, tags, creator or id contains this, whatever its case.
@@ -157,15 +158,15 @@ struct CharactersParams {
     /// Where the page before ended: its `next`.
     cursor: Option<String>,
     /// The most items; 50 without it.
-    #[param(minimum = 1, maximum = 500)]
+    #[cfg_attr(feature = "schema", param(minimum = 1, maximum = 500))]
     limit: Option<usize>,
 }
 
 /// All characters, by name.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/characters", tag = "characters", params(CharactersParams),
     responses((status = 200, body = Page<CharacterBrief>))
-)]
+))]
 async fn list(
     State(app): State<App>,
     caller: Caller,
@@ -187,11 +188,11 @@ async fn list(
 }
 
 /// One character.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/characters/{character}", tag = "characters",
     params(("character" = String, Path, description = "The character's id")),
     responses((status = 200, body = CharacterView))
-)]
+))]
 async fn one(
     State(app): State<App>,
     caller: Caller,
@@ -232,11 +233,11 @@ pub(super) async fn picture(
 }
 
 /// The picture of a character.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/characters/{character}/portrait", tag = "characters",
     params(("character" = String, Path, description = "The character's id")),
     responses((status = 200, description = "The picture", content((Vec<u8> = "image/png"))))
-)]
+))]
 async fn portrait(
     State(app): State<App>,
     caller: Caller,
@@ -247,8 +248,9 @@ async fn portrait(
 }
 
 /// In which format.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct CardParams {
     /// The format: `card-v2`, `card-v3`, `card-v2-png`, `card-v3-png`, `charx`, `byaf` or another
@@ -260,7 +262,8 @@ struct CardParams {
 }
 
 /// What a format has no place for.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct CardLosses {
     /// The format.
     format: String,
@@ -275,13 +278,13 @@ fn formats() -> impl Iterator<Item = Format> {
 }
 
 /// A character as a card. The file it came from is patched: what was not changed stays.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/characters/{character}/export", tag = "characters",
     params(("character" = String, Path, description = "The character's id"), CardParams),
     responses((status = 200, description = "The card, or with `losses` what is not in it", content(
         (CardLosses = "application/json"), (Vec<u8> = "application/octet-stream")
     )))
-)]
+))]
 async fn download(
     State(app): State<App>,
     caller: Caller,

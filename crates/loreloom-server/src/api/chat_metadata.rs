@@ -8,8 +8,6 @@ use axum::{
 use loreloom_core::ids::ChatId;
 use loreloom_ports::{ChatRecord, StoreError};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
@@ -18,12 +16,15 @@ use super::{
     extract::{Json, Path},
     messages::{node_of, position},
     problem::Problem,
+    routes::routes,
     tags::{IfMatch, Tagged},
 };
 use crate::{app::App, chat_metadata::ChatMetadata, events::ServerEvent};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(rename)).routes(routes!(delete)).routes(routes!(hide))
+routes! {
+    PATCH "/chats/{chat}" versioned => rename,
+    DELETE "/chats/{chat}" versioned => delete,
+    PUT "/chats/{chat}/messages/{node}/hidden" versioned => hide,
 }
 
 /// Nothing that is asked of a deleted chat is found.
@@ -88,13 +89,14 @@ async fn labelled(
 }
 
 /// What to change about a chat. What is not given stays.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct ChatPatch {
     /// Its name; empty for the one it had at first.
-    #[schema(max_length = 200)]
+    #[cfg_attr(feature = "schema", schema(max_length = 200))]
     title: Option<String>,
     /// Words to find it by.
-    #[schema(max_items = 50)]
+    #[cfg_attr(feature = "schema", schema(max_items = 50))]
     tags: Option<Vec<String>>,
     /// Whether it is put away.
     archived: Option<bool>,
@@ -123,7 +125,7 @@ fn checked_tags(tags: Vec<String>) -> Result<Vec<String>, Problem> {
 }
 
 /// Renames or tags a chat, or puts it away.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     patch, path = "/chats/{chat}", tag = "chats",
     params(
         ("chat" = String, Path, description = "The chat's id"),
@@ -131,7 +133,7 @@ fn checked_tags(tags: Vec<String>) -> Result<Vec<String>, Problem> {
     ),
     request_body = ChatPatch,
     responses((status = 200, body = Wrote<ChatView>))
-)]
+))]
 async fn rename(
     State(app): State<App>,
     caller: Caller,
@@ -158,7 +160,8 @@ async fn rename(
 }
 
 /// A chat that was deleted.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct DeletedChat {
     /// Its id.
     id: ChatId,
@@ -166,14 +169,14 @@ struct DeletedChat {
 
 /// Deletes a chat: it is in no list and answers to no question, until it is undone or a front
 /// end goes on telling it.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     delete, path = "/chats/{chat}", tag = "chats",
     params(
         ("chat" = String, Path, description = "The chat's id"),
         ("if-match" = Option<String>, Header, description = "The version the caller has seen")
     ),
     responses((status = 200, body = Wrote<DeletedChat>))
-)]
+))]
 async fn delete(
     State(app): State<App>,
     caller: Caller,
@@ -189,7 +192,8 @@ async fn delete(
 }
 
 /// Whether a message is hidden.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Hiding {
     /// Whether the model shall not see it.
     hidden: bool,
@@ -198,7 +202,7 @@ struct Hiding {
 /// Hides a message from the model, or shows it again, on every branch that has it. It applies to
 /// the prompts of `POST /weave`; a front end that builds its own prompt decides itself what it
 /// sends.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     put, path = "/chats/{chat}/messages/{node}/hidden", tag = "chats",
     params(
         ("chat" = String, Path, description = "The chat's id"),
@@ -207,7 +211,7 @@ struct Hiding {
     ),
     request_body = Hiding,
     responses((status = 200, body = Wrote<ChatView>))
-)]
+))]
 async fn hide(
     State(app): State<App>,
     caller: Caller,

@@ -11,25 +11,25 @@ use loreloom_core::{
 };
 use loreloom_recognise::wire::{CHAT_NAMES, is_chat_name};
 use serde::Deserialize;
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::{Json, Path},
     messages::{ChatWrote, wrote},
     problem::Problem,
+    routes::routes,
     tags::Tagged,
     weaving::StoryMessage,
 };
 use crate::{app::App, chat_metadata::ChatMetadata};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(set_path))
+routes! {
+    PUT "/chats/{chat}/path" => set_path,
 }
 
 /// The messages that a front end shows.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct ShownPath {
     /// The name of the chat, if it has to be made.
     title: Option<String>,
@@ -39,12 +39,12 @@ struct ShownPath {
 
 /// Makes these messages the path of a chat. A chat that is not there is made. Messages that are
 /// not among them stay as branches. Which of them are hidden is taken over.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     put, path = "/chats/{chat}/path", tag = "chats",
     params(("chat" = String, Path, description = "The chat's id")),
     request_body = ShownPath,
     responses((status = 200, body = ChatWrote))
-)]
+))]
 async fn set_path(
     State(app): State<App>,
     caller: Caller,

@@ -9,23 +9,24 @@ use loreloom_core::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::{Json, Path},
     problem::Problem,
+    routes::routes,
     tags::{IfMatch, Tagged},
     undoing,
 };
 use crate::{app::App, events::ServerEvent, state_edits::StateEdit};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(notebooks))
-        .routes(routes!(write_notebooks))
-        .routes(routes!(scene, change_scene, replace_scene, clear_scene))
+routes! {
+    GET "/chats/{chat}/notebooks" => notebooks,
+    PATCH "/chats/{chat}/notebooks" versioned => write_notebooks,
+    GET "/chats/{chat}/scene" => scene,
+    PATCH "/chats/{chat}/scene" versioned => change_scene,
+    PUT "/chats/{chat}/scene" versioned => replace_scene,
+    DELETE "/chats/{chat}/scene" versioned => clear_scene,
 }
 
 /// The longest text of a notebook, in bytes.
@@ -34,7 +35,8 @@ const MOST_NOTEBOOK: usize = 64 << 10;
 const MOST_MARKS: usize = 1000;
 
 /// The notebooks of a chat.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NotebooksView {
     /// What the author wrote.
     author: String,
@@ -43,22 +45,24 @@ struct NotebooksView {
 }
 
 /// Notebooks to write. What is not given stays.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct NotebooksPatch {
     /// The author's text; an empty one clears it.
-    #[schema(max_length = 65536)]
+    #[cfg_attr(feature = "schema", schema(max_length = 65536))]
     author: Option<String>,
     /// The model's notes; an empty text clears them.
-    #[schema(max_length = 65536)]
+    #[cfg_attr(feature = "schema", schema(max_length = 65536))]
     model: Option<String>,
 }
 
 /// The scene of a chat.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct SceneView {
     /// Era, place and other fields that notes of vaults ask for.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     fields: Map<String, Value>,
     /// Only notes in these folders are used; none means all folders.
     folders: Vec<String>,
@@ -69,11 +73,12 @@ struct SceneView {
 }
 
 /// A note by its title, and by its vault if there are several.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct MarkedNote {
     /// The title, in any case.
-    #[schema(min_length = 1)]
+    #[cfg_attr(feature = "schema", schema(min_length = 1))]
     title: String,
     /// The vault; any without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,11 +86,12 @@ struct MarkedNote {
 }
 
 /// A scene to change. What is not given stays; lists are replaced.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct ScenePatch {
     /// Fields to set; `null` removes one.
-    #[schema(value_type = Option<Object>)]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     fields: Option<Map<String, Value>>,
     /// The folders.
     folders: Option<Vec<String>>,
@@ -96,7 +102,8 @@ struct ScenePatch {
 }
 
 /// A change of what a chat carries on.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct StateWrote<T> {
     /// Takes the write back, as `POST /undo` takes it; none if nothing changed.
     undo: Option<String>,
@@ -200,11 +207,11 @@ async fn wrote<T: for<'a> From<&'a StoryState>>(
 }
 
 /// The notebooks of a chat.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats/{chat}/notebooks", tag = "chats",
     params(("chat" = String, Path, description = "The chat's id")),
     responses((status = 200, body = NotebooksView))
-)]
+))]
 async fn notebooks(
     State(app): State<App>,
     caller: Caller,
@@ -214,7 +221,7 @@ async fn notebooks(
 }
 
 /// Writes the notebooks of a chat.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     patch, path = "/chats/{chat}/notebooks", tag = "chats",
     params(
         ("chat" = String, Path, description = "The chat's id"),
@@ -222,7 +229,7 @@ async fn notebooks(
     ),
     request_body = NotebooksPatch,
     responses((status = 200, body = StateWrote<NotebooksView>))
-)]
+))]
 async fn write_notebooks(
     State(app): State<App>,
     caller: Caller,
@@ -255,11 +262,11 @@ async fn write_notebooks(
 }
 
 /// The scene of a chat, with the notes that are pinned or blocked in it.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats/{chat}/scene", tag = "chats",
     params(("chat" = String, Path, description = "The chat's id")),
     responses((status = 200, body = SceneView))
-)]
+))]
 async fn scene(
     State(app): State<App>,
     caller: Caller,
@@ -269,7 +276,7 @@ async fn scene(
 }
 
 /// Changes the scene of a chat, its pins and its blocks.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     patch, path = "/chats/{chat}/scene", tag = "chats",
     params(
         ("chat" = String, Path, description = "The chat's id"),
@@ -277,7 +284,7 @@ async fn scene(
     ),
     request_body = ScenePatch,
     responses((status = 200, body = StateWrote<SceneView>))
-)]
+))]
 async fn change_scene(
     State(app): State<App>,
     caller: Caller,
@@ -289,7 +296,7 @@ async fn change_scene(
 }
 
 /// Replaces the scene of a chat, its pins and its blocks. What is not given is empty then.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     put, path = "/chats/{chat}/scene", tag = "chats",
     params(
         ("chat" = String, Path, description = "The chat's id"),
@@ -297,7 +304,7 @@ async fn change_scene(
     ),
     request_body = ScenePatch,
     responses((status = 200, body = StateWrote<SceneView>))
-)]
+))]
 async fn replace_scene(
     State(app): State<App>,
     caller: Caller,
@@ -310,14 +317,14 @@ async fn replace_scene(
 }
 
 /// Clears the scene of a chat: no fields, no folders, no pins and no blocks.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     delete, path = "/chats/{chat}/scene", tag = "chats",
     params(
         ("chat" = String, Path, description = "The chat's id"),
         ("if-match" = Option<String>, Header, description = "The version the caller has seen")
     ),
     responses((status = 200, body = StateWrote<SceneView>))
-)]
+))]
 async fn clear_scene(
     State(app): State<App>,
     caller: Caller,

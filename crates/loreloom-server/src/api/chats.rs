@@ -12,14 +12,13 @@ use loreloom_memory::service::{StoryEvent, StoryEvents};
 use loreloom_ports::{ChatRecord, ChatSummary, MemoryError, Node, StoreError, TurnId, TurnSummary};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::{Json, Path, Query},
     paging::{self, Page},
     problem::Problem,
+    routes::routes,
     tags::Tagged,
     threads::{Thread, threads},
 };
@@ -29,16 +28,16 @@ use crate::{
     play,
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(one))
-        .routes(routes!(path))
-        .routes(routes!(tree))
+routes! {
+    GET "/chats" => list,
+    GET "/chats/{chat}" => one,
+    GET "/chats/{chat}/path" => path,
+    GET "/chats/{chat}/tree" => tree,
 }
 
 /// A chat.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct ChatView {
     /// Its id.
     id: ChatId,
@@ -81,8 +80,9 @@ impl ChatView {
 }
 
 /// Which chats.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct ChatsParams {
     /// Only chats whose name, id or tags contain this, whatever its case.
@@ -101,15 +101,15 @@ struct ChatsParams {
     /// Where the page before ended: its `next`.
     cursor: Option<String>,
     /// The most items; 50 without it.
-    #[param(minimum = 1, maximum = 500)]
+    #[cfg_attr(feature = "schema", param(minimum = 1, maximum = 500))]
     limit: Option<usize>,
 }
 
 /// All chats, last changed first.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats", tag = "chats", params(ChatsParams),
     responses((status = 200, body = Page<ChatView>))
-)]
+))]
 async fn list(
     State(app): State<App>,
     caller: Caller,
@@ -147,10 +147,10 @@ async fn list(
 }
 
 /// One chat.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats/{chat}", tag = "chats", params(("chat" = String, Path, description = "The chat's id")),
     responses((status = 200, body = ChatView))
-)]
+))]
 async fn one(
     State(app): State<App>,
     caller: Caller,
@@ -184,7 +184,8 @@ pub(super) async fn tag(
 }
 
 /// A turn as a message of the path shows it.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct TurnBrief {
     /// Its number in the chat.
     id: TurnId,
@@ -203,7 +204,8 @@ pub(crate) struct TurnBrief {
 }
 
 /// A message of a path.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct PathMessage {
     /// Its number on the path, from 1.
     number: usize,
@@ -232,7 +234,8 @@ pub(crate) struct PathMessage {
 }
 
 /// A part of a path.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct PathView {
     /// The chat.
     chat: ChatId,
@@ -251,27 +254,28 @@ pub(crate) struct PathView {
 }
 
 /// Which part of which path.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct PathParams {
     /// The node the path ends at; where the story is without it.
-    #[param(pattern = "^[0-9a-f]{32}$", value_type = Option<String>)]
+    #[cfg_attr(feature = "schema", param(pattern = "^[0-9a-f]{32}$", value_type = Option<String>))]
     tip: Option<PrefixHash>,
     /// Only messages before this number.
-    #[param(minimum = 1)]
+    #[cfg_attr(feature = "schema", param(minimum = 1))]
     before: Option<usize>,
     /// The most messages; 50 without it.
-    #[param(minimum = 1, maximum = 500)]
+    #[cfg_attr(feature = "schema", param(minimum = 1, maximum = 500))]
     limit: Option<usize>,
 }
 
 /// The messages up to a node with what was woven in at each, newest part first.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats/{chat}/path", tag = "chats",
     params(("chat" = String, Path, description = "The chat's id"), PathParams),
     responses((status = 200, body = PathView))
-)]
+))]
 async fn path(
     State(app): State<App>,
     caller: Caller,
@@ -382,7 +386,8 @@ fn path_message(
 }
 
 /// A node of the tree.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct TreeNode {
     /// Names the node.
     node: PrefixHash,
@@ -405,7 +410,8 @@ pub(crate) struct TreeNode {
 }
 
 /// All branches of a chat.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct TreeView {
     /// The chat.
     chat: ChatId,
@@ -429,10 +435,10 @@ fn beginning(text: &str) -> String {
 }
 
 /// All branches of a chat.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats/{chat}/tree", tag = "chats", params(("chat" = String, Path, description = "The chat's id")),
     responses((status = 200, body = TreeView))
-)]
+))]
 async fn tree(
     State(app): State<App>,
     caller: Caller,

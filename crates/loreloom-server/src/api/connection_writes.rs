@@ -13,8 +13,6 @@ use http::StatusCode;
 use loreloom_core::ids::ConnectionId;
 use loreloom_ports::Change;
 use serde::Deserialize;
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::{Admin, Caller},
@@ -22,6 +20,7 @@ use super::{
     editing::{Editing, Wrote},
     extract::{Json, Path},
     problem::{Code, Problem},
+    routes::routes,
     routing::checked_choice,
     tags::{IfMatch, Tagged},
 };
@@ -33,8 +32,10 @@ use crate::{
     routing::Routing,
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(put, remove)).routes(routes!(put_key))
+routes! {
+    PUT "/connections/{name}" versioned => put,
+    DELETE "/connections/{name}" versioned => remove,
+    PUT "/connections/{name}/key" => put_key,
 }
 
 /// The most connections of the API's own.
@@ -105,7 +106,7 @@ fn not_configured(app: &App, name: &ConnectionId) -> Result<(), Problem> {
 /// machine, may name any address and source; with a key, which needs the scope `admin`, the
 /// address must be one that everybody can reach, and the source a variable whose name begins
 /// with `LORELOOM_`; tenants other than `local` name none. Requests that run go on with the connection they began with.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     put, path = "/connections/{name}", tag = "settings",
     params(
         ("name" = String, Path, description = "Letters, digits, `-`, `_` and `.`"),
@@ -116,7 +117,7 @@ fn not_configured(app: &App, name: &ConnectionId) -> Result<(), Problem> {
         (status = 200, description = "It is another now", body = Wrote<ConnectionsView>),
         (status = 201, description = "It is set up", body = Wrote<ConnectionsView>)
     )
-)]
+))]
 async fn put(
     State(app): State<App>,
     Admin(caller): Admin,
@@ -153,14 +154,14 @@ async fn put(
 
 /// Takes a connection out that was set up here, and deletes the key that it was given. One that
 /// routes or features name stays.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     delete, path = "/connections/{name}", tag = "settings",
     params(
         ("name" = String, Path, description = "The connection's name"),
         ("if-match" = Option<String>, Header, description = "The version the caller has seen")
     ),
     responses((status = 200, body = Wrote<ConnectionsView>))
-)]
+))]
 async fn remove(
     State(app): State<App>,
     Admin(caller): Admin,
@@ -210,22 +211,23 @@ async fn forget_key(
 }
 
 /// A key for a connection.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NewConnectionKey {
     /// The key. It is never shown again.
-    #[schema(min_length = 1, max_length = 4096, write_only)]
+    #[cfg_attr(feature = "schema", schema(min_length = 1, max_length = 4096, write_only))]
     key: String,
 }
 
 /// Gives a connection that was set up here a key. The server keeps it in the desktop's keyring
 /// where there is one, else in a file that only its owner can read, and shows it to nobody. The key
 /// that it had before is deleted. Only callers on the server's own machine may.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     put, path = "/connections/{name}/key", tag = "settings",
     params(("name" = String, Path, description = "The connection's name")),
     request_body = NewConnectionKey,
     responses((status = 200, body = Wrote<ConnectionsView>))
-)]
+))]
 async fn put_key(
     State(app): State<App>,
     Admin(caller): Admin,

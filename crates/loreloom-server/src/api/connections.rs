@@ -15,14 +15,13 @@ use loreloom_core::ids::{ConnectionId, TenantId};
 use loreloom_ports::{Diagnosis, Finding, StepOutcome};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::{Admin, Caller},
     connection_writes::{checked, opened},
     extract::Json,
     problem::{Code, Problem},
+    routes::routes,
     tags::Tagged,
 };
 use crate::{
@@ -32,12 +31,14 @@ use crate::{
     own_connections::OwnConnection,
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(test))
+routes! {
+    GET "/connections" => list,
+    POST "/connections/test" => test,
 }
 
 /// Where a connection is set up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum ConnectionSource {
     /// In the configuration, or on the command line.
@@ -47,7 +48,8 @@ enum ConnectionSource {
 }
 
 /// A model's server.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct ConnectionView {
     /// Its name.
     name: ConnectionId,
@@ -76,7 +78,8 @@ pub(super) struct ConnectionView {
 }
 
 /// All connections.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct ConnectionsView {
     /// The connections, those of the configuration first.
     items: Vec<ConnectionView>,
@@ -146,13 +149,14 @@ pub(super) async fn view(app: &App, caller: &Caller) -> Result<Tagged<Connection
 }
 
 /// The models' servers that requests go to.
-#[utoipa::path(get, path = "/connections", tag = "settings", responses((status = 200, body = ConnectionsView)))]
+#[cfg_attr(feature = "schema", utoipa::path(get, path = "/connections", tag = "settings", responses((status = 200, body = ConnectionsView))))]
 async fn list(State(app): State<App>, caller: Caller) -> Result<Tagged<ConnectionsView>, Problem> {
     view(&app, &caller).await
 }
 
 /// How a server is spoken to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum ServerKind {
     /// With `OpenAI`'s paths.
@@ -163,7 +167,8 @@ enum ServerKind {
 }
 
 /// What to try out: a connection, settings as one would be set up with, or any server.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct TestBody {
     /// The connection; the default one without it.
     connection: Option<ConnectionId>,
@@ -182,7 +187,8 @@ struct TestBody {
 }
 
 /// How a connection did.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct TestView {
     /// The connection; the address for a server that is not configured.
     connection: ConnectionId,
@@ -248,12 +254,12 @@ async fn tried(app: &App, caller: &Caller, body: TestBody) -> Result<TestSubject
 ///
 /// A caller that accepts `text/event-stream` gets each step when it is done (`event: step`), and
 /// all of them at the end (`event: done`). A key needs the scope `admin`.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/connections/test", tag = "settings", request_body = TestBody,
     responses((status = 200, description = "What each step found", content(
         (TestView = "application/json"), (Finding = "text/event-stream")
     )))
-)]
+))]
 async fn test(
     State(app): State<App>,
     Admin(caller): Admin,

@@ -13,7 +13,6 @@ use loreloom_core::{
 };
 use loreloom_ports::StoreError;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::{
     problem::{Code, Problem},
@@ -29,7 +28,8 @@ use crate::{
 const TRIES: usize = 5;
 
 /// What a write gives back.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct Wrote<T> {
     /// Takes the write back, as `POST /undo` takes it; none if nothing changed.
     pub(super) undo: Option<String>,

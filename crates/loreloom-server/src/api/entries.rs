@@ -2,14 +2,11 @@
 
 use axum::extract::State;
 use loreloom_core::{
-    book::Entry,
     ids::{BookId, EntryId, LibraryVersion},
     library::Dialect,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
@@ -17,6 +14,7 @@ use super::{
     extract::{Path, Query},
     paging::{self, Page},
     problem::Problem,
+    routes::routes,
     tags::Tagged,
 };
 use crate::{
@@ -24,13 +22,15 @@ use crate::{
     catalog::{self, CatalogFacts, EntryRow, Filter, Fires, Order, Row, Subject},
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list)).routes(routes!(one))
+routes! {
+    GET "/lore/entries" => list,
+    GET "/lore/entries/{entry}" => one,
 }
 
 /// Which entries.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct EntriesParams {
     /// A filter such as `key:bell book:reach -is:disabled tokens>200 lint:any changed:7d
@@ -38,17 +38,18 @@ struct EntriesParams {
     f: Option<String>,
     /// `book`, `title`, `tokens`, `order` or `fired`; with `-` before it, the other way
     /// round.
-    #[param(pattern = "^-?(book|title|tokens|order|fired)$")]
+    #[cfg_attr(feature = "schema", param(pattern = "^-?(book|title|tokens|order|fired)$"))]
     sort: Option<String>,
     /// Where the page before ended: its `next`.
     cursor: Option<String>,
     /// The most items; 50 without it.
-    #[param(minimum = 1, maximum = 500)]
+    #[cfg_attr(feature = "schema", param(minimum = 1, maximum = 500))]
     limit: Option<usize>,
 }
 
 /// A page of the table of entries.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct EntriesView {
     /// The compiled books that the table shows.
     library: LibraryVersion,
@@ -58,10 +59,10 @@ struct EntriesView {
 }
 
 /// All entries of all books, and the notes of vaults, as rows.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/lore/entries", tag = "entries", params(EntriesParams),
     responses((status = 200, body = EntriesView))
-)]
+))]
 async fn list(
     State(app): State<App>,
     caller: Caller,
@@ -103,7 +104,8 @@ fn is_editable(app: &App, row: &Row<'_>) -> bool {
 }
 
 /// An entry with everything it says.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct EntryView {
     /// The row of the table.
     #[serde(flatten)]
@@ -112,7 +114,7 @@ pub(super) struct EntryView {
     dialect: Option<Dialect>,
     /// The entry; none for notes. Keys are texts as the format writes them: `/…/i` is a
     /// regular expression.
-    #[schema(value_type = Option<Entry>)]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<loreloom_core::book::Entry>))]
     entry: Option<Value>,
     /// The text.
     content: String,
@@ -140,11 +142,11 @@ pub(super) async fn view(
 }
 
 /// One entry.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/lore/entries/{entry}", tag = "entries",
     params(("entry" = String, Path, description = "The entry's id, its slash written as %2F")),
     responses((status = 200, body = EntryView))
-)]
+))]
 async fn one(
     State(app): State<App>,
     caller: Caller,

@@ -3,14 +3,9 @@
 use std::cmp::Reverse;
 
 use axum::extract::State;
-use loreloom_core::{
-    book::Entry,
-    ids::{BookVersion, EntryId},
-};
+use loreloom_core::ids::{BookVersion, EntryId};
 use serde::Serialize;
 use serde_json::Value;
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
@@ -19,6 +14,7 @@ use super::{
     extract::{Json, Path, Query},
     paging::{self, Page, PageParams},
     problem::Problem,
+    routes::routes,
 };
 use crate::{
     app::App,
@@ -26,12 +22,13 @@ use crate::{
     stored_books::Maker,
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(history))
+routes! {
+    GET "/lore/entries/{entry}/history" => history,
 }
 
 /// A version of an entry.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct EntryVersion {
     /// The revision that made it.
     revision: u64,
@@ -46,7 +43,7 @@ struct EntryVersion {
     /// Its version; none if it was taken out.
     version: Option<String>,
     /// The entry as it became; none if it was taken out.
-    #[schema(value_type = Option<Entry>)]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<loreloom_core::book::Entry>))]
     entry: Option<Value>,
 }
 
@@ -54,14 +51,14 @@ struct EntryVersion {
 const MOST: u32 = 10_000;
 
 /// All versions of an entry, newest first.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/lore/entries/{entry}/history", tag = "entries",
     params(
         ("entry" = String, Path, description = "The entry's id, its slash written as %2F"),
         PageParams
     ),
     responses((status = 200, body = Page<EntryVersion>))
-)]
+))]
 async fn history(
     State(app): State<App>,
     caller: Caller,

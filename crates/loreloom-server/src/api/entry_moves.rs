@@ -8,8 +8,6 @@ use loreloom_core::{
 use loreloom_formats::Loss;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     batch::{Selection, selected},
@@ -18,16 +16,18 @@ use super::{
     entry_writes::free_id,
     extract::Json,
     problem::Problem,
+    routes::routes,
     tags::{IfMatch, Tagged},
 };
 use crate::{app::App, entry_moves, stored_books::StoredBook};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(carry))
+routes! {
+    POST "/lore/move" versioned => carry,
 }
 
 /// Entries to move or copy.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Move {
     /// Which entries.
     select: Selection,
@@ -46,7 +46,8 @@ struct Move {
 }
 
 /// An entry that goes.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Moved {
     /// The entry.
     id: EntryId,
@@ -59,7 +60,8 @@ struct Moved {
 }
 
 /// An entry whose title an entry of the other book has.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Clash {
     /// The entry.
     id: EntryId,
@@ -70,7 +72,8 @@ struct Clash {
 }
 
 /// What a move did, or would do.
-#[derive(Debug, Default, Serialize, ToSchema)]
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct MoveDone {
     /// Whether nothing was changed.
     dry_run: bool,
@@ -162,11 +165,11 @@ fn is_called(entry: &Entry, title: &str) -> bool {
 /// Moves or copies many entries into another book, as one revision. They keep their meaning;
 /// `losses` lists what a file of that book's format could not store. With `dry_run`, only returns
 /// what would happen.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/lore/move", tag = "entries", request_body = Move,
     params(("if-match" = Option<String>, Header, description = "The version of all books that the caller has seen: that of `GET /books`, or of a dry run")),
     responses((status = 200, body = MoveDone))
-)]
+))]
 async fn carry(
     State(app): State<App>,
     caller: Caller,

@@ -11,8 +11,6 @@ use loreloom_core::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
@@ -21,29 +19,34 @@ use super::{
     entry_json,
     extract::{Json, Path},
     problem::Problem,
+    routes::routes,
     tags::{IfMatch, Tagged},
 };
 use crate::{app::App, catalog::version_of};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(create)).routes(routes!(change)).routes(routes!(remove))
+routes! {
+    POST "/lore/entries" => create,
+    PATCH "/lore/entries/{entry}" versioned => change,
+    DELETE "/lore/entries/{entry}" versioned => remove,
 }
 
 /// A new entry.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NewEntry {
     /// The book it is for.
     book: BookId,
     /// Its fields; those not given have their defaults. Its id is given by the server.
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     entry: Map<String, Value>,
 }
 
 /// An entry's fields to change (RFC 7396): what is given replaces what is there.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(transparent)]
-#[schema(value_type = Object)]
+#[cfg_attr(feature = "schema", schema(value_type = Object))]
 struct EntryPatch(Map<String, Value>);
 
 /// An id that no entry of the book has.
@@ -62,10 +65,10 @@ pub(super) fn find<'book>(
 }
 
 /// Adds an entry to a book, at its end.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/lore/entries", tag = "entries", request_body = NewEntry,
     responses((status = 201, body = Wrote<EntryView>))
-)]
+))]
 async fn create(
     State(app): State<App>,
     caller: Caller,
@@ -88,7 +91,7 @@ async fn create(
 }
 
 /// Changes fields of an entry.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     patch, path = "/lore/entries/{entry}", tag = "entries",
     params(
         ("entry" = String, Path, description = "The entry's id, its slash written as %2F"),
@@ -96,7 +99,7 @@ async fn create(
     ),
     request_body = EntryPatch,
     responses((status = 200, body = Wrote<EntryView>))
-)]
+))]
 async fn change(
     State(app): State<App>,
     caller: Caller,
@@ -118,21 +121,22 @@ async fn change(
 }
 
 /// An entry that was taken out.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Removed {
     /// Its id.
     id: EntryId,
 }
 
 /// Takes an entry out of its book.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     delete, path = "/lore/entries/{entry}", tag = "entries",
     params(
         ("entry" = String, Path, description = "The entry's id, its slash written as %2F"),
         ("if-match" = Option<String>, Header, description = "The version the caller has seen")
     ),
     responses((status = 200, body = Wrote<Removed>))
-)]
+))]
 async fn remove(
     State(app): State<App>,
     caller: Caller,

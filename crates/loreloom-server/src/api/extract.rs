@@ -22,6 +22,7 @@ use serde_json::Value;
 use super::{
     MOST_BYTES,
     problem::{Code, Problem},
+    strict::{self, Misread},
 };
 use crate::{half_pairs::without_half_pairs, limits::Stalled};
 
@@ -114,7 +115,7 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
 /// Reads a JSON document, refusing unknown fields by name.
 pub(crate) fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut reading = serde_json::Deserializer::from_slice(bytes);
-    let value = read_strictly(&mut reading).map_err(|misread| misread.problem(Source::Body))?;
+    let value = strict::read(&mut reading).map_err(|misread| problem_of(misread, Source::Body))?;
     reading.end().map_err(|error| Problem::new(Code::Unreadable, error.to_string()))?;
     Ok(value)
 }
@@ -123,7 +124,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem>
 pub(crate) fn read_value<T: DeserializeOwned>(value: &Value) -> Result<T, Problem> {
     let text = value.to_string();
     let mut reading = serde_json::Deserializer::from_slice(text.as_bytes());
-    read_strictly(&mut reading).map_err(|misread| misread.problem(Source::Value))
+    strict::read(&mut reading).map_err(|misread| problem_of(misread, Source::Value))
 }
 
 /// What JSON is read from.
@@ -135,43 +136,14 @@ enum Source {
     Value,
 }
 
-/// Why JSON was not read.
-enum Misread {
-    /// It has a field that the type has not.
-    Unknown(String),
-    /// The error, and the path to what it is about.
-    Wrong(serde_json::Error, String),
-}
-
-/// Reads from the one kind of source that there is.
-fn read_strictly<T: DeserializeOwned>(
-    reading: &mut serde_json::Deserializer<serde_json::de::SliceRead<'_>>,
-) -> Result<T, Misread> {
-    let (mut unknown, mut track) = (None, serde_path_to_error::Track::new());
-    let tracked = serde_path_to_error::Deserializer::new(reading, &mut track);
-    let mut remember = |path: serde_ignored::Path<'_>| {
-        unknown.get_or_insert(path.to_string());
-    };
-    // A trait object, so that the types on the way do not depend on this function's.
-    let remember: &mut dyn FnMut(serde_ignored::Path<'_>) = &mut remember;
-    let read = serde_ignored::deserialize(tracked, remember);
-    match (read, unknown) {
-        (Ok(value), None) => Ok(value),
-        (Ok(_), Some(field)) => Err(Misread::Unknown(field)),
-        (Err(error), _) => Err(Misread::Wrong(error, track.path().to_string())),
+fn problem_of(misread: Misread, source: Source) -> Problem {
+    match misread {
+        Misread::Unknown(field) => Problem::unknown_field(&field),
+        Misread::Wrong(error, path) => wrong(&error, &path, source),
     }
 }
 
-impl Misread {
-    fn problem(self, source: Source) -> Problem {
-        match self {
-            Self::Unknown(field) => Problem::unknown_field(&field.replace(".?", "")),
-            Self::Wrong(error, path) => misread(&error, &path, source),
-        }
-    }
-}
-
-fn misread(error: &serde_json::Error, path: &str, source: Source) -> Problem {
+fn wrong(error: &serde_json::Error, path: &str, source: Source) -> Problem {
     if error.is_syntax() || error.is_eof() {
         return Problem::new(Code::Unreadable, format!("the body is no JSON: {error}"));
     }
@@ -184,7 +156,7 @@ fn misread(error: &serde_json::Error, path: &str, source: Source) -> Problem {
     {
         return Problem::unknown_field(field);
     }
-    let is_root = path.is_empty() || path == ".";
+    let is_root = path.is_empty();
     if let Some(rest) = said.strip_prefix("missing field `")
         && let Some((field, _)) = rest.split_once('`')
     {

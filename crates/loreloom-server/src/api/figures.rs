@@ -10,8 +10,6 @@ use http::header::CONTENT_TYPE;
 use loreloom_core::{chat::GenerationType, ids::ChatId, prompt::PromptMessage, units::Timestamp};
 use loreloom_ports::{JobState, StoreError, TurnId, TurnRecord, TurnSummary};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
@@ -19,12 +17,14 @@ use super::{
     extract::{Json, Query},
     paging::{self, Page},
     problem::Problem,
+    routes::routes,
     turn_figures::{Looking, TurnFigures},
 };
 use crate::{app::App, fail_opens::FailOpen};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(turns)).routes(routes!(prometheus))
+routes! {
+    GET "/metrics/turns" => turns,
+    GET "/metrics" => prometheus,
 }
 
 /// Counts answers of the API.
@@ -35,10 +35,10 @@ pub(super) async fn count(State(app): State<App>, request: Request, next: Next) 
 }
 
 /// Figures of the running server in the text format of Prometheus. Also at `/metrics`.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/metrics", tag = "system",
     responses((status = 200, description = "The figures", body = String, content_type = "text/plain"))
-)]
+))]
 pub(crate) async fn prometheus(
     State(app): State<App>,
     caller: Caller,
@@ -60,8 +60,9 @@ pub(crate) async fn prometheus(
 }
 
 /// Which turns.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct TurnsParams {
     /// The chat.
@@ -71,12 +72,13 @@ struct TurnsParams {
     /// Where the page before ended: its `next`.
     cursor: Option<String>,
     /// The most items; 50 without it.
-    #[param(minimum = 1, maximum = 500)]
+    #[cfg_attr(feature = "schema", param(minimum = 1, maximum = 500))]
     limit: Option<usize>,
 }
 
 /// The figures of turns, and what went on without lore meanwhile.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct TurnsPage {
     /// The turns.
     items: Vec<TurnFigures>,
@@ -91,10 +93,10 @@ struct TurnsPage {
 }
 
 /// The figures of a chat's turns, oldest first.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/metrics/turns", tag = "system", params(TurnsParams),
     responses((status = 200, body = TurnsPage))
-)]
+))]
 async fn turns(
     State(app): State<App>,
     caller: Caller,

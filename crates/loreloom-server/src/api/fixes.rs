@@ -16,19 +16,18 @@ use loreloom_core::{
 use loreloom_ports::TurnId;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     entry_json::{difference, shown},
     extract::{Json, Path},
     problem::Problem,
+    routes::routes,
 };
 use crate::{app::App, past_turns::LookedAt};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list))
+routes! {
+    GET "/chats/{chat}/turns/{turn}/fixes/{entry}" => list,
 }
 
 /// Where rules are in the engine, and the settings that set them.
@@ -51,7 +50,8 @@ const SETTINGS: [(&str, &str); 15] = [
 ];
 
 /// What a way changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum FixTarget {
     /// The entry.
@@ -69,7 +69,8 @@ enum FixTarget {
 }
 
 /// One way to make an entry fire.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct FixOption {
     /// What to change, in order. The turn was run again with these, and the entry fired.
     changes: Vec<FixChange>,
@@ -80,25 +81,26 @@ struct FixOption {
     /// What is changed.
     target: FixTarget,
     /// The changed fields of the entry (RFC 7396), over the entry of today.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     entry: Map<String, Value>,
     /// The changed rules of the engine, as a replay tries them.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     rules: Map<String, Value>,
     /// The changed settings by name, as `PATCH /settings` takes them.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     settings: Map<String, Value>,
 }
 
 /// The ways to make an entry fire.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct FixOptions {
     /// The ways, the smallest change first.
     items: Vec<FixOption>,
 }
 
 /// Several ways to make an entry fire at a turn, the smallest first. Each was tried.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats/{chat}/turns/{turn}/fixes/{entry}", tag = "turns",
     params(
         ("chat" = String, Path, description = "The chat's id"),
@@ -106,7 +108,7 @@ struct FixOptions {
         ("entry" = String, Path, description = "The entry's id, its slash written as %2F")
     ),
     responses((status = 200, body = FixOptions))
-)]
+))]
 async fn list(
     State(app): State<App>,
     caller: Caller,

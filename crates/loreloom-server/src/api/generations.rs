@@ -17,31 +17,32 @@ use loreloom_recognise::{
     wire::{CHAT_NAMES, is_chat_name},
 };
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::{Json, Path},
     problem::{Code, Problem},
+    routes::routes,
 };
 use crate::{
     app::App,
     turn::{ExpectedRequest, StatedLimits},
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(announce)).routes(routes!(arrived))
+routes! {
+    POST "/generations" => announce,
+    GET "/generations/{id}" => arrived,
 }
 
 /// The next request of a front end.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NewGeneration {
     /// The chat.
-    #[schema(min_length = 1, max_length = 200)]
+    #[cfg_attr(feature = "schema", schema(min_length = 1, max_length = 200))]
     chat: String,
     /// The text of the newest message, which the prompt contains.
-    #[schema(min_length = 1)]
+    #[cfg_attr(feature = "schema", schema(min_length = 1))]
     newest: String,
     /// What is asked for.
     #[serde(default)]
@@ -57,13 +58,13 @@ struct NewGeneration {
     /// The example messages of the card.
     examples: Option<String>,
     /// The author's note. The proxy places it.
-    #[schema(value_type = Option<Object>)]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     note: Option<StatedNote>,
     /// The author's note that the front end puts into the prompt itself: it is no message of the
     /// story, and lore goes above and below it.
     placed_note: Option<String>,
     /// The model's context size, in tokens.
-    #[schema(minimum = 1)]
+    #[cfg_attr(feature = "schema", schema(minimum = 1))]
     context: Option<u32>,
     /// The longest reply, in tokens: so much of the context is kept free.
     max_tokens: Option<u32>,
@@ -104,7 +105,8 @@ impl NewGeneration {
 }
 
 /// An announced request.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct GenerationView {
     /// Its number.
     id: u64,
@@ -118,10 +120,10 @@ struct GenerationView {
 
 /// Says which chat the next request to the proxy belongs to and what it is decided from, for front
 /// ends whose requests cannot carry our field. It is expected for two minutes.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/generations", tag = "weave", request_body = NewGeneration,
     responses((status = 201, body = GenerationView))
-)]
+))]
 async fn announce(
     State(app): State<App>,
     _caller: Caller,
@@ -145,11 +147,11 @@ async fn announce(
 
 /// Whether an announced request came through the proxy, and the turn that was woven for it. Waits
 /// until that is stored.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/generations/{id}", tag = "weave",
     params(("id" = u64, Path, description = "Its number")),
     responses((status = 200, body = GenerationView))
-)]
+))]
 async fn arrived(
     State(app): State<App>,
     _caller: Caller,

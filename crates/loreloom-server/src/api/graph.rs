@@ -9,14 +9,13 @@ use loreloom_core::{
 };
 use loreloom_memory::service::{MemoryView, Who};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::{Json, Query},
     memory::items,
     problem::{Code, Problem},
+    routes::routes,
 };
 use crate::{
     app::App,
@@ -24,22 +23,23 @@ use crate::{
     graph::{Edge, Graph, GraphNode, GraphPart, Layer},
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(graph))
+routes! {
+    GET "/graph" => graph,
 }
 
 /// Turns that are looked at for what fires together.
 const MOST_TURNS: usize = 300;
 
 /// Which part of the graph.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct GraphParams {
     /// The node to look around; without it those with the most ties.
     focus: Option<String>,
     /// How many steps away from it; 2 without it.
-    #[param(minimum = 1, maximum = 4)]
+    #[cfg_attr(feature = "schema", param(minimum = 1, maximum = 4))]
     depth: Option<usize>,
     /// The layers, with commas between them: `link`, `mention`, `rule`, `together`, `entity`;
     /// all without it.
@@ -49,12 +49,13 @@ struct GraphParams {
     /// The character whose memory is looked at too.
     who: Option<String>,
     /// The most nodes; 200 without it.
-    #[param(minimum = 1, maximum = 1000)]
+    #[cfg_attr(feature = "schema", param(minimum = 1, maximum = 1000))]
     limit: Option<usize>,
 }
 
 /// A part of the graph.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct GraphView {
     /// The things, near ones and those with many ties first.
     nodes: Vec<GraphNode>,
@@ -87,10 +88,10 @@ fn layers(wanted: Option<&str>) -> Result<BTreeSet<Layer>, Problem> {
 }
 
 /// How lore hangs together: links, mentions, rules, what fires together, and what memory ties.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/graph", tag = "entries", params(GraphParams),
     responses((status = 200, body = GraphView))
-)]
+))]
 async fn graph(
     State(app): State<App>,
     caller: Caller,

@@ -6,8 +6,6 @@ use axum::{
 };
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
@@ -15,6 +13,7 @@ use super::{
     editing::Wrote,
     extract::{Json, Path},
     problem::Problem,
+    routes::routes,
     tags::{IfMatch, Tagged},
 };
 use crate::{
@@ -22,12 +21,16 @@ use crate::{
     cast::{CastDocuments, Kept, KeptCharacter, KeptGroup, TurnOrder},
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(change, remove))
+routes! {
+    GET "/groups" => list,
+    POST "/groups" => create,
+    PATCH "/groups/{group}" versioned => change,
+    DELETE "/groups/{group}" versioned => remove,
 }
 
 /// A group.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct GroupView {
     /// Its id.
     id: String,
@@ -57,24 +60,26 @@ impl ShownDocument for KeptGroup {
 }
 
 /// All groups.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct GroupsView {
     /// The groups, by name.
     items: Vec<GroupView>,
 }
 
 /// All groups, by name.
-#[utoipa::path(get, path = "/groups", tag = "characters", responses((status = 200, body = GroupsView)))]
+#[cfg_attr(feature = "schema", utoipa::path(get, path = "/groups", tag = "characters", responses((status = 200, body = GroupsView))))]
 async fn list(State(app): State<App>, caller: Caller) -> Result<Json<GroupsView>, Problem> {
     let items = CallerCast::of(&app, &caller).by_name::<KeptGroup>().await?;
     Ok(Json(GroupsView { items }))
 }
 
 /// A group, or changes of one. What is not given stays.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct GroupBody {
     /// The id of a new one; made of its name without it.
-    #[schema(pattern = "^[A-Za-z0-9_.-]{1,120}$")]
+    #[cfg_attr(feature = "schema", schema(pattern = "^[A-Za-z0-9_.-]{1,120}$"))]
     id: Option<String>,
     /// The name.
     name: Option<String>,
@@ -122,10 +127,10 @@ impl GroupBody {
 }
 
 /// Makes a group.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/groups", tag = "characters", request_body = GroupBody,
     responses((status = 201, body = Wrote<GroupView>))
-)]
+))]
 async fn create(
     State(app): State<App>,
     caller: Caller,
@@ -141,7 +146,7 @@ async fn create(
 }
 
 /// Changes a group.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     patch, path = "/groups/{group}", tag = "characters",
     params(
         ("group" = String, Path, description = "The group's id"),
@@ -149,7 +154,7 @@ async fn create(
     ),
     request_body = GroupBody,
     responses((status = 200, body = Wrote<GroupView>))
-)]
+))]
 async fn change(
     State(app): State<App>,
     caller: Caller,
@@ -167,14 +172,14 @@ async fn change(
 }
 
 /// Removes a group. Its characters stay.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     delete, path = "/groups/{group}", tag = "characters",
     params(
         ("group" = String, Path, description = "The group's id"),
         ("if-match" = Option<String>, Header, description = "The version the caller has seen")
     ),
     responses((status = 200, body = Wrote<Removed>))
-)]
+))]
 async fn remove(
     State(app): State<App>,
     caller: Caller,

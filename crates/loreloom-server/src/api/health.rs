@@ -3,18 +3,17 @@
 use axum::extract::State;
 use loreloom_core::ids::LibraryVersion;
 use serde::Serialize;
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{caller::Caller, extract::Json, problem::Problem};
+use super::{caller::Caller, extract::Json, problem::Problem, routes::routes};
 use crate::app::App;
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(health))
+routes! {
+    GET "/health" => health,
 }
 
 /// How the server is.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Health {
     /// `ok`.
     status: String,
@@ -38,7 +37,7 @@ struct Health {
 
 /// Whether the server is well, and what it works with. Reads from the store, so that a store
 /// that cannot be read is seen.
-#[utoipa::path(get, path = "/health", tag = "system", responses((status = 200, body = Health)))]
+#[cfg_attr(feature = "schema", utoipa::path(get, path = "/health", tag = "system", responses((status = 200, body = Health))))]
 async fn health(State(app): State<App>, caller: Caller) -> Result<Json<Health>, Problem> {
     app.store.revision(&caller.tenant).await?;
     let lore = app.lore.current();

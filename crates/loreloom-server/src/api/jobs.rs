@@ -4,27 +4,26 @@ use axum::extract::State;
 use loreloom_core::ids::{ChatId, ConnectionId};
 use loreloom_ports::{Job, JobAccount, JobBody, JobId, JobKind, JobState, NewJob, RawReply};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::{Json, Path, Query},
     paging::{self, Page},
     problem::{Code, Problem},
+    routes::routes,
 };
 use crate::{app::App, events::ServerEvent};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(one))
-        .routes(routes!(cancel))
-        .routes(routes!(retry))
+routes! {
+    GET "/jobs" => list,
+    GET "/jobs/{job}" => one,
+    POST "/jobs/{job}/cancel" => cancel,
+    POST "/jobs/{job}/retry" => retry,
 }
 
 /// A job.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct JobView {
     /// Its number.
     id: u64,
@@ -61,7 +60,8 @@ struct JobView {
 }
 
 /// What a job asked its model.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct JobTokens {
     /// Questions, with those that got no answer.
     questions: u32,
@@ -95,27 +95,28 @@ impl JobView {
 }
 
 /// Which jobs.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct JobsParams {
     /// Only jobs of this chat.
     chat: Option<String>,
     /// Only jobs in this state.
-    #[param(value_type = Option<JobState>)]
+    #[cfg_attr(feature = "schema", param(value_type = Option<JobState>))]
     state: Option<JobState>,
     /// Where the page before ended: its `next`.
     cursor: Option<String>,
     /// The most items; 50 without it.
-    #[param(minimum = 1, maximum = 500)]
+    #[cfg_attr(feature = "schema", param(minimum = 1, maximum = 500))]
     limit: Option<usize>,
 }
 
 /// All jobs, newest first.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/jobs", tag = "jobs", params(JobsParams),
     responses((status = 200, body = Page<JobView>))
-)]
+))]
 async fn list(
     State(app): State<App>,
     caller: Caller,
@@ -137,10 +138,10 @@ async fn find(app: &App, caller: &Caller, id: u64) -> Result<Job, Problem> {
 }
 
 /// One job.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/jobs/{job}", tag = "jobs", params(("job" = u64, Path, description = "The job's number")),
     responses((status = 200, body = JobView))
-)]
+))]
 async fn one(
     State(app): State<App>,
     caller: Caller,
@@ -155,10 +156,10 @@ fn tell(app: &App, caller: &Caller, job: u64, state: JobState) {
 }
 
 /// Cancels a job that is not over, also a running one.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/jobs/{job}/cancel", tag = "jobs", params(("job" = u64, Path, description = "The job's number")),
     responses((status = 200, body = JobView))
-)]
+))]
 async fn cancel(
     State(app): State<App>,
     caller: Caller,
@@ -175,10 +176,10 @@ async fn cancel(
 }
 
 /// Queues a job that failed or was cancelled again, as a new one.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/jobs/{job}/retry", tag = "jobs", params(("job" = u64, Path, description = "The job's number")),
     responses((status = 200, body = JobView))
-)]
+))]
 async fn retry(
     State(app): State<App>,
     caller: Caller,

@@ -12,13 +12,13 @@ use loreloom_core::{
 };
 use loreloom_ports::{StoreError, TurnSummary};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::caller::Caller;
 use crate::{app::App, past_turns::LookedAt};
 
 /// What a prompt kept of the one sent before in its chat.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct KeptPrefix {
     /// Tokens of the common beginning, of the prompt before and of this one.
     kept: SharedPrefix,
@@ -27,7 +27,8 @@ pub(super) struct KeptPrefix {
 }
 
 /// What the cache of a connection is estimated to make of a prompt.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct CacheEstimate {
     /// Whose cache.
     provider: String,

@@ -12,13 +12,12 @@ use axum::{
 use http::{HeaderValue, StatusCode, header::CACHE_CONTROL};
 use loreloom_core::ids::TenantId;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::{Admin, Caller},
     extract::{Json, Path},
     problem::{Code, Problem},
+    routes::routes,
 };
 use crate::{
     app::App,
@@ -26,8 +25,10 @@ use crate::{
     page_origin::{PageOrigin, PageOriginError},
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list, make)).routes(routes!(revoke))
+routes! {
+    GET "/keys" => list,
+    POST "/keys" => make,
+    DELETE "/keys/{id}" => revoke,
 }
 
 /// The most letters of what a key is for.
@@ -36,7 +37,8 @@ const MOST_NAME: usize = 120;
 const MOST_PAGES: usize = 8;
 
 /// A key, without what lets anybody in.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct KeyView {
     /// What it is called.
     id: String,
@@ -69,7 +71,8 @@ impl KeyView {
 }
 
 /// The keys.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct KeysView {
     /// The keys; with a key, those of its tenant.
     items: Vec<KeyView>,
@@ -82,27 +85,29 @@ struct KeysView {
 }
 
 /// A key to make.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NewKey {
     /// What it is for.
     #[serde(default)]
-    #[schema(max_length = 120)]
+    #[cfg_attr(feature = "schema", schema(max_length = 120))]
     name: String,
     /// What it may do.
-    #[schema(min_items = 1)]
+    #[cfg_attr(feature = "schema", schema(min_items = 1))]
     scopes: Vec<Scope>,
     /// Whose data it sees; the caller's own without it.
-    #[schema(pattern = "^[A-Za-z0-9_-]{1,64}$")]
+    #[cfg_attr(feature = "schema", schema(pattern = "^[A-Za-z0-9_-]{1,64}$"))]
     tenant: Option<TenantId>,
     /// Pages that may use the server with it from a browser, for example `http://127.0.0.1:8000`.
     /// They may read answers (CORS) until the key is revoked.
     #[serde(default)]
-    #[schema(max_items = 8)]
+    #[cfg_attr(feature = "schema", schema(max_items = 8))]
     pages: Vec<String>,
 }
 
 /// A key that was made.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct MadeKey {
     /// The key. It is shown here and never again: only its hash is kept.
     key: String,
@@ -111,7 +116,8 @@ struct MadeKey {
 }
 
 /// A key that is no more.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct RevokedKey {
     /// What was known of it.
     item: KeyView,
@@ -132,7 +138,7 @@ impl From<KeyError> for Problem {
 }
 
 /// The keys of this server. Who calls with a key sees those of its tenant.
-#[utoipa::path(get, path = "/keys", tag = "settings", responses((status = 200, body = KeysView)))]
+#[cfg_attr(feature = "schema", utoipa::path(get, path = "/keys", tag = "settings", responses((status = 200, body = KeysView))))]
 async fn list(State(app): State<App>, Admin(caller): Admin) -> Result<Json<KeysView>, Problem> {
     let all = KeyCabinet { documents: app.store.as_ref() }.list().await?;
     let seen = all.into_iter().filter(|record| caller.sees(record));
@@ -150,10 +156,10 @@ async fn list(State(app): State<App>, Admin(caller): Admin) -> Result<Json<KeysV
 /// A caller with a key creates keys of its own tenant, with scopes that it has itself. This cannot
 /// be undone: revoke the key. A repetition with the same `Idempotency-Key` is refused, because the
 /// answer is not kept.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/keys", tag = "settings", request_body = NewKey,
     responses((status = 201, body = MadeKey))
-)]
+))]
 async fn make(
     State(app): State<App>,
     Admin(caller): Admin,
@@ -197,11 +203,11 @@ async fn make(
 ///
 /// Where nobody is let in without a key, the last one of a tenant that has the scopes `write`
 /// and `admin` stays.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     delete, path = "/keys/{id}", tag = "settings",
     params(("id" = String, Path, description = "What the key is called")),
     responses((status = 200, body = RevokedKey))
-)]
+))]
 async fn revoke(
     State(app): State<App>,
     Admin(caller): Admin,

@@ -9,24 +9,24 @@ use loreloom_memory::{record::InsightKind, service::Who};
 use loreloom_ports::{RecordKey, RecordKind};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::{Json, Path},
     memory::{items, service},
     problem::Problem,
+    routes::routes,
     undoing,
 };
 use crate::{app::App, events::ServerEvent};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(note))
+routes! {
+    POST "/chats/{chat}/knowledge" => note,
 }
 
 /// What somebody knows from now on.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NewKnowledge {
     /// The character whose memory holds it.
     who: String,
@@ -41,7 +41,8 @@ struct NewKnowledge {
 }
 
 /// What noting knowledge gives back.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct KnowledgeWrote {
     /// Takes the write back, as `POST /undo` takes it.
     undo: String,
@@ -50,11 +51,11 @@ struct KnowledgeWrote {
 }
 
 /// Notes who knows, suspects, believes, misses or hides what, from where the story is.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/chats/{chat}/knowledge", tag = "memory",
     params(("chat" = String, Path, description = "The chat's id")), request_body = NewKnowledge,
     responses((status = 200, body = KnowledgeWrote))
-)]
+))]
 async fn note(
     State(app): State<App>,
     caller: Caller,

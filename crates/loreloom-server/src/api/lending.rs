@@ -7,28 +7,27 @@ use axum::extract::State;
 use http::StatusCode;
 use loreloom_core::{chat::Role, ids::TenantId};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::{Json, Path},
     problem::{Code, Problem},
+    routes::routes,
 };
 use crate::{
     app::App,
     lent_model::{LentAnswer, LentQuestion},
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(next_question))
-        .routes(routes!(answer))
-        .routes(routes!(withdraw_model))
+routes! {
+    POST "/lent-model/next" => next_question,
+    POST "/lent-model/{id}" => answer,
+    DELETE "/lent-model" => withdraw_model,
 }
 
 /// A message of a question.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct AskedMessage {
     /// Who speaks.
     role: Role,
@@ -37,7 +36,8 @@ struct AskedMessage {
 }
 
 /// A question of memory; without an `id` there is none now.
-#[derive(Debug, Default, Serialize, ToSchema)]
+#[derive(Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct QuestionView {
     /// Its number.
     id: Option<u64>,
@@ -58,7 +58,8 @@ impl From<LentQuestion> for QuestionView {
 }
 
 /// The answer to a question.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct QuestionAnswer {
     /// The model's reply.
     text: Option<String>,
@@ -83,9 +84,9 @@ fn must_be_local(caller: &Caller) -> Result<(), Problem> {
 /// Memory uses the lent model unless another one is set. It asks one question at a time. A front
 /// end that does not call for a minute lends nothing any more. Only callers of the tenant `local`
 /// may: the questions are about the stories of all tenants.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/lent-model/next", tag = "memory", responses((status = 200, body = QuestionView))
-)]
+))]
 async fn next_question(
     State(app): State<App>,
     caller: Caller,
@@ -103,12 +104,12 @@ async fn next_question(
 }
 
 /// Brings the answer to a question. Only callers of the tenant `local` may.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/lent-model/{id}", tag = "memory",
     params(("id" = u64, Path, description = "The question's number")),
     request_body = QuestionAnswer,
     responses((status = 204, description = "The answer is taken"))
-)]
+))]
 async fn answer(
     State(app): State<App>,
     caller: Caller,
@@ -133,10 +134,10 @@ async fn answer(
 
 /// Lends nothing any more. Questions that wait are asked again when a model is there. Only callers
 /// of the tenant `local` may.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     delete, path = "/lent-model", tag = "memory",
     responses((status = 204, description = "The model is not used any more"))
-)]
+))]
 async fn withdraw_model(State(app): State<App>, caller: Caller) -> Result<StatusCode, Problem> {
     must_be_local(&caller)?;
     app.api.lent.withdraw();

@@ -10,7 +10,6 @@ use loreloom_core::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
 use super::{
     entry_json::{self, merge},
@@ -19,18 +18,19 @@ use super::{
 };
 
 /// Changes of lore that are tried out and not saved.
-#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct LorePatch {
     /// Changes of entries by their ids (RFC 7396).
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     pub(super) entries: Map<String, Value>,
     /// Entries to leave out.
     #[serde(default)]
     pub(super) without: Vec<EntryId>,
     /// Changes of the engine's rules (RFC 7396).
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     pub(super) rules: Map<String, Value>,
 }
 

@@ -7,23 +7,23 @@ use loreloom_core::{
 };
 use loreloom_formats::lore_tests;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::Json,
     lore_patch::LorePatch,
     problem::{Code, Problem},
+    routes::routes,
 };
 use crate::app::App;
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(run_tests))
+routes! {
+    POST "/tests/run" => run_tests,
 }
 
 /// Tests to run.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct TestsBody {
     /// A file of tests, as `loreloom test` reads it.
     yaml: String,
@@ -32,7 +32,8 @@ struct TestsBody {
 }
 
 /// What became of tests.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct TestsView {
     /// How many hold.
     passed: usize,
@@ -47,10 +48,10 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// Runs lore tests against today's lore, or with changes: says of each expectation whether it
 /// holds, and if not, what was decided instead. Stores nothing.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/tests/run", tag = "replay", request_body = TestsBody,
     responses((status = 200, body = TestsView))
-)]
+))]
 async fn run_tests(
     State(app): State<App>,
     _caller: Caller,

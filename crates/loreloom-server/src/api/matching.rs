@@ -7,14 +7,13 @@ use loreloom_core::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     entry_json,
     extract::Json,
     problem::{Code, Problem},
+    routes::routes,
 };
 use crate::{
     app::App,
@@ -23,19 +22,21 @@ use crate::{
     preview,
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(try_out)).routes(routes!(frequency))
+routes! {
+    POST "/lore/match" => try_out,
+    POST "/lore/frequency" => frequency,
 }
 
 /// A text to try entries on.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Try {
     /// The text.
     text: String,
     /// The entries to try; without them all whose keys are plain text or expressions.
     entries: Option<Vec<EntryId>>,
     /// Changes to the first of `entries` that are not saved yet (RFC 7396).
-    #[schema(value_type = Option<Object>)]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     draft: Option<Map<String, Value>>,
     /// The user's name, for keys that name it.
     user: Option<String>,
@@ -44,8 +45,9 @@ struct Try {
 }
 
 /// A place in the text.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = TextPlace)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(as = TextPlace))]
 struct TextPlace {
     /// The first byte (UTF-8).
     start: usize,
@@ -54,7 +56,8 @@ struct TextPlace {
 }
 
 /// A key and where it was found.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct KeyHits {
     /// The key.
     key: String,
@@ -63,7 +66,8 @@ struct KeyHits {
 }
 
 /// An entry and which of its keys were found.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct EntryHits {
     /// The entry.
     entry: EntryId,
@@ -76,8 +80,9 @@ struct EntryHits {
 }
 
 /// What was found.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Tried)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(as = Tried))]
 struct KeyTrial {
     /// The entries: those asked for, or all of which a key was found.
     items: Vec<EntryHits>,
@@ -89,10 +94,10 @@ const MOST_TEXT: usize = 256 << 10;
 const MOST_ENTRIES: usize = 500;
 
 /// Which keys of which entries are found in a text, and where.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/lore/match", tag = "entries", request_body = Try,
     responses((status = 200, body = KeyTrial))
-)]
+))]
 async fn try_out(
     State(app): State<App>,
     _caller: Caller,
@@ -164,12 +169,13 @@ impl KeyHits {
 }
 
 /// An entry whose keys are to be counted.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Count {
     /// The entry.
     entry: EntryId,
     /// Changes to it that are not saved yet (RFC 7396).
-    #[schema(value_type = Option<Object>)]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     draft: Option<Map<String, Value>>,
     /// The user's name, for keys that name it.
     user: Option<String>,
@@ -181,10 +187,10 @@ struct Count {
 /// mode: in how many messages and chats. Each key counts by itself, whatever else the entry
 /// asks for. About 8 MB of text are looked at, newest chats first; `complete` says whether that
 /// was all.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/lore/frequency", tag = "entries", request_body = Count,
     responses((status = 200, body = Frequency))
-)]
+))]
 async fn frequency(
     State(app): State<App>,
     caller: Caller,

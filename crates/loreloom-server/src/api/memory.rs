@@ -19,27 +19,25 @@ use loreloom_ports::{RecordKey, RecordKind, Records};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::MutexGuard;
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::{Json, Path, Query},
     paging::{self, Page, PageParams},
     problem::{Code, Problem},
+    routes::routes,
     tags::{IfMatch, Tagged},
     undoing::no_memory,
 };
 use crate::app::App;
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(on_path))
-        .routes(routes!(knowledge))
-        .routes(routes!(search))
-        .routes(routes!(owners))
-        .routes(routes!(writes))
-        .routes(routes!(history))
+routes! {
+    GET "/chats/{chat}/memory" => on_path,
+    GET "/chats/{chat}/knowledge" => knowledge,
+    POST "/chats/{chat}/memory/search" => search,
+    GET "/memory/owners" => owners,
+    GET "/memory/writes" => writes,
+    GET "/memory/records/{record}" => history,
 }
 
 pub(super) fn service(app: &App) -> Result<&MemoryServices, Problem> {
@@ -64,7 +62,8 @@ pub(super) async fn items(
 }
 
 /// Something remembered.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct RecordView {
     /// Its id among its owner's records; its tier, where there is only one of it.
     id: String,
@@ -75,7 +74,7 @@ struct RecordView {
     /// Whether it is in use: neither retired nor replaced nor held.
     active: bool,
     /// What it says.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     fields: Map<String, Value>,
 }
 
@@ -101,15 +100,16 @@ fn views(owner: &Owner, records: &Records) -> Vec<RecordView> {
 }
 
 /// Which memory.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct OnPathParams {
     /// Only records of this kind.
-    #[param(value_type = Option<RecordKind>)]
+    #[cfg_attr(feature = "schema", param(value_type = Option<RecordKind>))]
     tier: Option<RecordKind>,
     /// What held at this node; where the story is without it.
-    #[param(pattern = "^[0-9a-f]{32}$", value_type = Option<String>)]
+    #[cfg_attr(feature = "schema", param(pattern = "^[0-9a-f]{32}$", value_type = Option<String>))]
     at: Option<PrefixHash>,
     /// Also what this character remembers.
     who: Option<String>,
@@ -119,16 +119,16 @@ struct OnPathParams {
     /// Where the page before ended: its `next`.
     cursor: Option<String>,
     /// The most items; 50 without it.
-    #[param(minimum = 1, maximum = 500)]
+    #[cfg_attr(feature = "schema", param(minimum = 1, maximum = 500))]
     limit: Option<usize>,
 }
 
 /// What is remembered on a path of a chat: by the chat, and by a character in it.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats/{chat}/memory", tag = "memory",
     params(("chat" = String, Path, description = "The chat's id"), OnPathParams),
     responses((status = 200, body = Page<RecordView>))
-)]
+))]
 async fn on_path(
     State(app): State<App>,
     caller: Caller,
@@ -152,7 +152,8 @@ async fn on_path(
 }
 
 /// What one person knows, guesses, believes, misses or hides.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Knows {
     /// Its id.
     id: String,
@@ -169,7 +170,8 @@ struct Knows {
 }
 
 /// Who knows what.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct KnowledgeView {
     /// Everybody named.
     people: Vec<String>,
@@ -178,23 +180,24 @@ struct KnowledgeView {
 }
 
 /// Whose knowledge.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct KnowledgeParams {
     /// The character whose memory holds it.
     who: String,
     /// What held at this node; where the story is without it.
-    #[param(pattern = "^[0-9a-f]{32}$", value_type = Option<String>)]
+    #[cfg_attr(feature = "schema", param(pattern = "^[0-9a-f]{32}$", value_type = Option<String>))]
     at: Option<PrefixHash>,
 }
 
 /// Who knows, suspects, believes falsely, misses or hides what, at a node of a chat.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats/{chat}/knowledge", tag = "memory",
     params(("chat" = String, Path, description = "The chat's id"), KnowledgeParams),
     responses((status = 200, body = KnowledgeView))
-)]
+))]
 async fn knowledge(
     State(app): State<App>,
     caller: Caller,
@@ -225,22 +228,24 @@ async fn knowledge(
 }
 
 /// What to look for.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct SearchBody {
     /// What to look for.
     text: String,
     /// Also in what this character remembers.
     character: Option<String>,
     /// How many of each; 10 without it.
-    #[schema(minimum = 1, maximum = 100)]
+    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 100))]
     most: Option<usize>,
     /// How like it a memory must be; 0.3 without it.
-    #[schema(minimum = 0, maximum = 1)]
+    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 1))]
     min: Option<f64>,
 }
 
 /// A passage of the story.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct PassageFound {
     /// The message's number on the path, from 1.
     message: usize,
@@ -259,7 +264,8 @@ struct PassageFound {
 }
 
 /// A memory.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct MemoryFound {
     /// Its id.
     id: String,
@@ -270,7 +276,8 @@ struct MemoryFound {
 }
 
 /// What was found.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct FoundView {
     /// Passages of the story, best first.
     passages: Vec<PassageFound>,
@@ -282,11 +289,11 @@ struct FoundView {
 const LEAST: f64 = 0.3;
 
 /// Finds passages of a chat, and memories, by what they say. No model is asked.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/chats/{chat}/memory/search", tag = "memory",
     params(("chat" = String, Path, description = "The chat's id")), request_body = SearchBody,
     responses((status = 200, body = FoundView))
-)]
+))]
 async fn search(
     State(app): State<App>,
     caller: Caller,
@@ -327,7 +334,8 @@ async fn search(
 }
 
 /// Somebody who remembers.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct OwnerView {
     /// Who.
     owner: Owner,
@@ -338,10 +346,10 @@ struct OwnerView {
 }
 
 /// Everybody who remembers something, by name.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/memory/owners", tag = "memory", params(PageParams),
     responses((status = 200, body = Page<OwnerView>))
-)]
+))]
 async fn owners(
     State(app): State<App>,
     caller: Caller,
@@ -360,10 +368,10 @@ async fn owners(
 }
 
 /// All writes of memory, newest first: `POST /undo` takes `memory.` and the id.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/memory/writes", tag = "memory", params(PageParams),
     responses((status = 200, body = Page<WriteSummary>))
-)]
+))]
 async fn writes(
     State(app): State<App>,
     caller: Caller,
@@ -378,8 +386,9 @@ async fn writes(
 }
 
 /// Whose record.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct OwnerParams {
     /// A chat's.
@@ -405,7 +414,8 @@ impl OwnerParams {
 }
 
 /// Something that happened to a record.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct RecordEvent {
     /// Its number among its owner's events.
     number: u64,
@@ -438,7 +448,8 @@ impl RecordEvent {
 }
 
 /// A record with everything that happened to it.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct RecordHistory {
     /// The record as it is; none if it is gone.
     record: Option<RecordView>,
@@ -447,11 +458,11 @@ struct RecordHistory {
 }
 
 /// One record with everything that happened to it.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/memory/records/{record}", tag = "memory",
     params(("record" = String, Path, description = "The record's id"), OwnerParams),
     responses((status = 200, body = RecordHistory))
-)]
+))]
 async fn history(
     State(app): State<App>,
     caller: Caller,

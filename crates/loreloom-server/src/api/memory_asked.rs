@@ -14,8 +14,6 @@ use loreloom_ports::{ModelError, Owner};
 use loreloom_ports::{RecordKey, RecordKind};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
@@ -23,20 +21,20 @@ use super::{
     memory::{items, service, unchanged},
     memory_writes::{MemoryWrote, wrote},
     problem::{Code, Problem},
+    routes::routes,
     tags::IfMatch,
     undoing,
 };
 use crate::{app::App, events::ServerEvent};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(timeline))
-        .routes(routes!(recap))
-        .routes(routes!(now))
-        .routes(routes!(try_model))
-        .routes(routes!(put))
-        .routes(routes!(merge_entities))
-        .routes(routes!(pin_thread))
+routes! {
+    GET "/chats/{chat}/timeline" => timeline,
+    POST "/chats/{chat}/recap" => recap,
+    POST "/chats/{chat}/memory/now" => now,
+    POST "/memory/model-test" => try_model,
+    PUT "/memory/records/{record}" versioned => put,
+    POST "/memory/entities/merge" => merge_entities,
+    PUT "/chats/{chat}/threads/{thread}/pin" versioned => pin_thread,
 }
 
 fn asked(app: &App) -> Result<MemoryModel, Problem> {
@@ -45,8 +43,9 @@ fn asked(app: &App) -> Result<MemoryModel, Problem> {
 }
 
 /// Whose timeline.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct TimelineParams {
     /// The name of a person, place or thing, or another name it goes by.
@@ -54,16 +53,16 @@ struct TimelineParams {
     /// Also what this character remembers from its other chats.
     who: Option<String>,
     /// What held at this node; where the story is without it.
-    #[param(pattern = "^[0-9a-f]{32}$", value_type = Option<String>)]
+    #[cfg_attr(feature = "schema", param(pattern = "^[0-9a-f]{32}$", value_type = Option<String>))]
     at: Option<PrefixHash>,
 }
 
 /// What is remembered of a person, place or thing, oldest first.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats/{chat}/timeline", tag = "memory",
     params(("chat" = String, Path, description = "The chat's id"), TimelineParams),
     responses((status = 200, body = EntityTimeline))
-)]
+))]
 async fn timeline(
     State(app): State<App>,
     caller: Caller,
@@ -82,18 +81,20 @@ async fn timeline(
 }
 
 /// What the recap is made from.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 struct RecapBody {
     /// How many of the newest messages it is made from; 40 by default.
-    #[schema(minimum = 1, maximum = 500)]
+    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 500))]
     messages: Option<usize>,
     /// Only if nobody has written for some hours.
     if_away: bool,
 }
 
 /// What happened before.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct RecapView {
     /// The recap; none if the model has none, or nobody was away.
     recap: Option<String>,
@@ -102,11 +103,11 @@ struct RecapView {
 }
 
 /// Tells what happened before, for somebody who was away. Asks a model; stores nothing.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/chats/{chat}/recap", tag = "memory",
     params(("chat" = String, Path, description = "The chat's id")), request_body = RecapBody,
     responses((status = 200, body = RecapView))
-)]
+))]
 async fn recap(
     State(app): State<App>,
     caller: Caller,
@@ -129,7 +130,8 @@ async fn recap(
 }
 
 /// What is wanted now.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct NowBody {
     /// What.
@@ -139,7 +141,8 @@ struct NowBody {
 }
 
 /// What came of it.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NowView {
     /// Takes the write back, as `POST /undo` takes it; none if nothing changed.
     undo: Option<String>,
@@ -149,11 +152,11 @@ struct NowView {
 
 /// Asks a model at once for a summary, canon, a profile, a check of the newest reply, or the
 /// memories of the newest messages.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/chats/{chat}/memory/now", tag = "memory",
     params(("chat" = String, Path, description = "The chat's id")), request_body = NowBody,
     responses((status = 200, body = NowView))
-)]
+))]
 async fn now(
     State(app): State<App>,
     caller: Caller,
@@ -174,17 +177,18 @@ async fn now(
 }
 
 /// What a model made of the trials.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct TriedView {
     /// The trials, in the order they were run.
     items: Vec<TrialRun>,
 }
 
 /// Tries out whether the model that is set can do memory's work. Stores nothing.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/memory/model-test", tag = "memory",
     responses((status = 200, body = TriedView))
-)]
+))]
 async fn try_model(State(app): State<App>, _caller: Caller) -> Result<Json<TriedView>, Problem> {
     let asked = asked(&app)?;
     let items = model_test::run(asked.backend().model).await?;
@@ -192,7 +196,8 @@ async fn try_model(State(app): State<App>, _caller: Caller) -> Result<Json<Tried
 }
 
 /// A record of any kind.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct PutBody {
     /// Whose it is.
@@ -200,13 +205,13 @@ struct PutBody {
     /// What it is.
     tier: RecordKind,
     /// What it says.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     fields: Map<String, Value>,
 }
 
 /// Notes a record of any kind, or writes over the one of that id: a thread, a feeling, a state
 /// card, an entity.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     put, path = "/memory/records/{record}", tag = "memory",
     params(
         ("record" = String, Path, description = "The record's id"),
@@ -214,7 +219,7 @@ struct PutBody {
     ),
     request_body = PutBody,
     responses((status = 200, body = MemoryWrote))
-)]
+))]
 async fn put(
     State(app): State<App>,
     caller: Caller,
@@ -229,7 +234,8 @@ async fn put(
 }
 
 /// Two entities that are one.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct MergeEntitiesBody {
     /// Whose they are.
@@ -241,10 +247,10 @@ struct MergeEntitiesBody {
 }
 
 /// Makes two entities one.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/memory/entities/merge", tag = "memory", request_body = MergeEntitiesBody,
     responses((status = 200, body = MemoryWrote))
-)]
+))]
 async fn merge_entities(
     State(app): State<App>,
     caller: Caller,
@@ -257,7 +263,8 @@ async fn merge_entities(
 }
 
 /// Whom a thread follows.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 struct PinThreadBody {
     /// The character.
@@ -267,7 +274,7 @@ struct PinThreadBody {
 }
 
 /// Pins a thread of a chat to a character, so that it is in its other chats too, or lets it go.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     put, path = "/chats/{chat}/threads/{thread}/pin", tag = "memory",
     params(
         ("chat" = String, Path, description = "The chat's id"),
@@ -276,7 +283,7 @@ struct PinThreadBody {
     ),
     request_body = PinThreadBody,
     responses((status = 200, body = MemoryWrote))
-)]
+))]
 async fn pin_thread(
     State(app): State<App>,
     caller: Caller,

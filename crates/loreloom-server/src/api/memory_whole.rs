@@ -6,38 +6,37 @@ use loreloom_core::ids::{ChatId, PrefixHash};
 use loreloom_memory::service::{ExchangeError, Who};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::{Json, Path, Query},
     memory::{items, service},
     problem::{Code, Problem},
+    routes::routes,
 };
 use crate::{app::App, events::ServerEvent};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(export))
-        .routes(routes!(import))
-        .routes(routes!(begin_scratch))
-        .routes(routes!(end_scratch))
-        .routes(routes!(catch_up))
+routes! {
+    GET "/memory/export" => export,
+    POST "/memory/import" => import,
+    POST "/chats/{chat}/scratch" => begin_scratch,
+    DELETE "/chats/{chat}/scratch" => end_scratch,
+    POST "/chats/{chat}/catch-up" => catch_up,
 }
 
 /// Everything that is remembered, as one document.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/memory/export", tag = "memory",
     responses((status = 200, description = "An archive, as `POST /memory/import` reads it", body = Object))
-)]
+))]
 async fn export(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Problem> {
     let archive = service(&app)?.exchange.export(&caller.tenant).await?;
     Ok(Json(serde_json::to_value(archive).unwrap_or_default()))
 }
 
 /// What an import took in.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct ImportedMemory {
     /// Writes that are new.
     new: usize,
@@ -45,11 +44,11 @@ struct ImportedMemory {
 
 /// Reads an archive of memory, or Smart Memory's data of characters or of a chat. What is
 /// known already stays.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/memory/import", tag = "memory", params(ImportMemoryParams),
     request_body(content = Object),
     responses((status = 200, body = ImportedMemory))
-)]
+))]
 async fn import(
     State(app): State<App>,
     caller: Caller,
@@ -68,8 +67,9 @@ async fn import(
 }
 
 /// Where imported data go.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct ImportMemoryParams {
     /// The chat that a chat's data go to.
@@ -79,7 +79,8 @@ struct ImportMemoryParams {
 }
 
 /// A session that leaves no trace unless it is kept.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct ScratchView {
     /// Whether one is open.
     open: bool,
@@ -90,11 +91,11 @@ struct ScratchView {
 }
 
 /// Begins a session that leaves no trace unless it is kept.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/chats/{chat}/scratch", tag = "memory",
     params(("chat" = String, Path, description = "The chat's id")),
     responses((status = 200, body = ScratchView))
-)]
+))]
 async fn begin_scratch(
     State(app): State<App>,
     caller: Caller,
@@ -108,8 +109,9 @@ async fn begin_scratch(
 }
 
 /// How a session ends.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct EndScratchParams {
     /// Whether its messages are kept; otherwise the chat goes back to where it began.
@@ -119,11 +121,11 @@ struct EndScratchParams {
 }
 
 /// Ends a session: keeps its messages, or goes back to where it began.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     delete, path = "/chats/{chat}/scratch", tag = "memory",
     params(("chat" = String, Path, description = "The chat's id"), EndScratchParams),
     responses((status = 200, body = ScratchView))
-)]
+))]
 async fn end_scratch(
     State(app): State<App>,
     caller: Caller,
@@ -143,25 +145,27 @@ async fn end_scratch(
 }
 
 /// Whose memory a chat becomes.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct CatchUpBody {
     /// The character's name.
     character: String,
 }
 
 /// A job that was queued.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Queued {
     /// The job.
     job: u64,
 }
 
 /// Reads a chat that is there already, piece by piece, and remembers.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/chats/{chat}/catch-up", tag = "memory",
     params(("chat" = String, Path, description = "The chat's id")), request_body = CatchUpBody,
     responses((status = 200, body = Queued))
-)]
+))]
 async fn catch_up(
     State(app): State<App>,
     caller: Caller,

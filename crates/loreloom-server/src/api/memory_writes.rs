@@ -10,30 +10,29 @@ use loreloom_ports::MemoryWriteId;
 use loreloom_ports::Owner;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::{Json, Path},
     memory::{items, service, unchanged},
     problem::{Code, Problem},
+    routes::routes,
     tags::IfMatch,
     undoing,
 };
 use crate::{app::App, events::ServerEvent};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(add))
-        .routes(routes!(edit))
-        .routes(routes!(act))
-        .routes(routes!(merge))
-        .routes(routes!(forget))
+routes! {
+    POST "/memory/records" => add,
+    PATCH "/memory/records/{record}" versioned => edit,
+    POST "/memory/records/{record}/deeds" versioned => act,
+    POST "/memory/merge" => merge,
+    POST "/memory/forget" => forget,
 }
 
 /// What a write of memory gives back.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct MemoryWrote {
     /// Takes the write back, as `POST /undo` takes it.
     undo: String,
@@ -53,7 +52,8 @@ pub(super) fn wrote(
 }
 
 /// A memory to note.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NewRecord {
     /// Whose it is.
     owner: Owner,
@@ -63,7 +63,7 @@ struct NewRecord {
     /// What to remember.
     content: String,
     /// 1 (minor) to 3 (vital).
-    #[schema(minimum = 1, maximum = 3)]
+    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 3))]
     importance: Option<u8>,
     /// The messages it rests on; none for something that holds on every path.
     #[serde(default)]
@@ -71,10 +71,10 @@ struct NewRecord {
 }
 
 /// Notes a memory by hand.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/memory/records", tag = "memory", request_body = NewRecord,
     responses((status = 200, body = MemoryWrote))
-)]
+))]
 async fn add(
     State(app): State<App>,
     caller: Caller,
@@ -94,17 +94,18 @@ async fn add(
 }
 
 /// Changes of a record.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct RecordPatch {
     /// Whose it is.
     owner: Owner,
     /// Fields to change; `null` takes one away.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     set: Map<String, Value>,
 }
 
 /// Changes fields of a record.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     patch, path = "/memory/records/{record}", tag = "memory",
     params(
         ("record" = String, Path, description = "The record's id, or the beginning of it"),
@@ -112,7 +113,7 @@ struct RecordPatch {
     ),
     request_body = RecordPatch,
     responses((status = 200, body = MemoryWrote))
-)]
+))]
 async fn edit(
     State(app): State<App>,
     caller: Caller,
@@ -126,9 +127,10 @@ async fn edit(
 }
 
 /// Something to do with a record.
-#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
-#[schema(as = Deed)]
+#[cfg_attr(feature = "schema", schema(as = Deed))]
 enum MemoryDeed {
     /// Keep it from fading and from being pushed out.
     Pin,
@@ -145,7 +147,8 @@ enum MemoryDeed {
 }
 
 /// What to do with a record.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct DeedBody {
     /// Whose it is.
     owner: Owner,
@@ -161,7 +164,8 @@ struct DeedBody {
 }
 
 /// From where in a story on something is so.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct FromView {
     /// The chat.
     chat: ChatId,
@@ -170,7 +174,7 @@ struct FromView {
 }
 
 /// Pins, unpins, retires, restores, retcons or reveals a record.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/memory/records/{record}/deeds", tag = "memory",
     params(
         ("record" = String, Path, description = "The record's id, or the beginning of it"),
@@ -178,7 +182,7 @@ struct FromView {
     ),
     request_body = DeedBody,
     responses((status = 200, body = MemoryWrote))
-)]
+))]
 async fn act(
     State(app): State<App>,
     caller: Caller,
@@ -244,22 +248,23 @@ async fn since(app: &App, caller: &Caller, from: &FromView) -> Result<Since, Pro
 }
 
 /// Memories to put together.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct MergeBody {
     /// Whose they are.
     owner: Owner,
     /// Their ids.
-    #[schema(min_items = 2)]
+    #[cfg_attr(feature = "schema", schema(min_items = 2))]
     ids: Vec<String>,
     /// What the new one says.
     content: String,
 }
 
 /// Puts one memory in the place of several, which are kept.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/memory/merge", tag = "memory", request_body = MergeBody,
     responses((status = 200, body = MemoryWrote))
-)]
+))]
 async fn merge(
     State(app): State<App>,
     caller: Caller,
@@ -271,7 +276,8 @@ async fn merge(
 }
 
 /// What to forget.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct ForgetBody {
     /// The chat; without it a character must be named.
     chat: Option<ChatId>,
@@ -280,10 +286,10 @@ struct ForgetBody {
 }
 
 /// Forgets what a chat remembers, what a character does, or both. An undo brings it back.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/memory/forget", tag = "memory", request_body = ForgetBody,
     responses((status = 200, body = MemoryWrote))
-)]
+))]
 async fn forget(
     State(app): State<App>,
     caller: Caller,

@@ -20,8 +20,6 @@ use loreloom_memory::service::Who;
 use loreloom_ports::{Node, Reply, StoreError, TurnId, history::archive};
 use loreloom_recognise::wire::{CHAT_NAMES, is_chat_name};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
@@ -29,6 +27,7 @@ use super::{
     chats::{self, ChatView},
     extract::{Json, Path, Query, Raw},
     problem::{Code, Problem},
+    routes::routes,
     tags::{IfMatch, Tagged},
     undoing,
     weaving::StoryMessage,
@@ -41,20 +40,20 @@ use crate::{
     turn,
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(create))
-        .routes(routes!(say))
-        .routes(routes!(edit))
-        .routes(routes!(remove))
-        .routes(routes!(move_to))
-        .routes(routes!(reply))
-        .routes(routes!(export))
-        .routes(routes!(import))
+routes! {
+    POST "/chats" => create,
+    POST "/chats/{chat}/messages" versioned => say,
+    PATCH "/chats/{chat}/messages/{node}" versioned => edit,
+    DELETE "/chats/{chat}/messages/{node}" versioned => remove,
+    PUT "/chats/{chat}/tip" versioned => move_to,
+    POST "/chats/{chat}/turns/{turn}/reply" => reply,
+    GET "/chats/{chat}/export" => export,
+    POST "/chats/import" => import,
 }
 
 /// What a write to a chat gives back.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct ChatWrote {
     /// Takes the write back, as `POST /undo` takes it; none if nothing changed.
     undo: Option<String>,
@@ -83,10 +82,11 @@ pub(super) async fn wrote(
 }
 
 /// A new chat.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NewChat {
     /// Its id.
-    #[schema(min_length = 1, max_length = 200)]
+    #[cfg_attr(feature = "schema", schema(min_length = 1, max_length = 200))]
     id: String,
     /// Its name; the beginning of the first message without it.
     title: Option<String>,
@@ -96,10 +96,10 @@ struct NewChat {
 }
 
 /// Makes a chat. One that is there is refused, never written over.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/chats", tag = "chats", request_body = NewChat,
     responses((status = 201, body = ChatWrote))
-)]
+))]
 async fn create(
     State(app): State<App>,
     caller: Caller,
@@ -148,13 +148,14 @@ async fn change_path(
 }
 
 /// Something said.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NewMessages {
     /// The node it is said after; where the story is without it.
-    #[schema(value_type = Option<String>, pattern = "^[0-9a-f]{32}$")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, pattern = "^[0-9a-f]{32}$"))]
     after: Option<PrefixHash>,
     /// What is said, oldest first.
-    #[schema(min_items = 1)]
+    #[cfg_attr(feature = "schema", schema(min_items = 1))]
     messages: Vec<StoryMessage>,
     /// Whether the messages of the current path that follow stay behind it: something is inserted.
     #[serde(default)]
@@ -162,7 +163,7 @@ struct NewMessages {
 }
 
 /// Says something: the story goes on, or branches off at an earlier node.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/chats/{chat}/messages", tag = "chats",
     params(
         ("chat" = String, Path, description = "The chat's id"),
@@ -170,7 +171,7 @@ struct NewMessages {
     ),
     request_body = NewMessages,
     responses((status = 200, body = ChatWrote))
-)]
+))]
 async fn say(
     State(app): State<App>,
     caller: Caller,
@@ -198,7 +199,8 @@ async fn say(
 }
 
 /// Changes of a message.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct MessagePatch {
     /// What is said instead.
     content: Option<String>,
@@ -218,7 +220,7 @@ pub(super) fn node_of(text: &str) -> Result<PrefixHash, Problem> {
 }
 
 /// Edits a message of the current path: a branch in which later messages follow as they were.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     patch, path = "/chats/{chat}/messages/{node}", tag = "chats",
     params(
         ("chat" = String, Path, description = "The chat's id"),
@@ -227,7 +229,7 @@ pub(super) fn node_of(text: &str) -> Result<PrefixHash, Problem> {
     ),
     request_body = MessagePatch,
     responses((status = 200, body = ChatWrote))
-)]
+))]
 async fn edit(
     State(app): State<App>,
     caller: Caller,
@@ -251,7 +253,7 @@ async fn edit(
 }
 
 /// Takes a message out of the current path: a branch without it.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     delete, path = "/chats/{chat}/messages/{node}", tag = "chats",
     params(
         ("chat" = String, Path, description = "The chat's id"),
@@ -259,7 +261,7 @@ async fn edit(
         ("if-match" = Option<String>, Header, description = "The version the caller has seen")
     ),
     responses((status = 200, body = ChatWrote))
-)]
+))]
 async fn remove(
     State(app): State<App>,
     caller: Caller,
@@ -276,15 +278,16 @@ async fn remove(
 }
 
 /// Where the story shall be.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NewTip {
     /// The node; all zeros for the beginning.
-    #[schema(value_type = String, pattern = "^[0-9a-f]{32}$")]
+    #[cfg_attr(feature = "schema", schema(value_type = String, pattern = "^[0-9a-f]{32}$"))]
     node: PrefixHash,
 }
 
 /// Moves the story to another node: a swipe, a branch, a step back.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     put, path = "/chats/{chat}/tip", tag = "chats",
     params(
         ("chat" = String, Path, description = "The chat's id"),
@@ -292,7 +295,7 @@ struct NewTip {
     ),
     request_body = NewTip,
     responses((status = 200, body = ChatWrote))
-)]
+))]
 async fn move_to(
     State(app): State<App>,
     caller: Caller,
@@ -309,7 +312,8 @@ async fn move_to(
 }
 
 /// The reply to a turn.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NewReply {
     /// What the model said; notes alone are no reply.
     content: String,
@@ -319,12 +323,12 @@ struct NewReply {
 
 /// Stores the reply to a woven turn: the next message of the story. Notes that the model made
 /// for itself between tags go into its notebook instead.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/chats/{chat}/turns/{turn}/reply", tag = "turns",
     params(("chat" = String, Path, description = "The chat's id"), ("turn" = u64, Path, description = "The turn's number")),
     request_body = NewReply,
     responses((status = 200, body = ChatWrote))
-)]
+))]
 async fn reply(
     State(app): State<App>,
     caller: Caller,
@@ -358,7 +362,8 @@ async fn reply(
 }
 
 /// The form that a chat is written in.
-#[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 enum ChatForm {
     /// One document with every branch, turn, report and prompt.
@@ -371,24 +376,25 @@ enum ChatForm {
 }
 
 /// In which form.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct ChatFormParams {
     /// The form.
     #[serde(default)]
-    #[param(inline)]
+    #[cfg_attr(feature = "schema", param(inline))]
     format: ChatForm,
 }
 
 /// A chat as a file: one document with everything, or the current path for other programs.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats/{chat}/export", tag = "chats",
     params(("chat" = String, Path, description = "The chat's id"), ChatFormParams),
     responses((status = 200, description = "The chat, as `POST /chats/import` reads it, or Markdown", content(
         (Object = "application/json"), (Vec<u8> = "application/octet-stream")
     )))
-)]
+))]
 async fn export(
     State(app): State<App>,
     caller: Caller,
@@ -414,17 +420,19 @@ async fn export(
 }
 
 /// Where a chat from a file goes.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct ImportParams {
     /// The new chat's id; an export keeps its own.
-    #[param(min_length = 1, max_length = 200)]
+    #[cfg_attr(feature = "schema", param(min_length = 1, max_length = 200))]
     id: Option<String>,
 }
 
 /// What became of a chat's file.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct ImportedView {
     /// What the file was.
     format: String,
@@ -443,11 +451,11 @@ struct ImportedView {
 }
 
 /// Reads a chat: what `export` wrote, a `SillyTavern` file or `OpenAI` messages.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/chats/import", tag = "chats", params(ImportParams),
     request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The file as it is"),
     responses((status = 201, body = ImportedView))
-)]
+))]
 async fn import(
     State(app): State<App>,
     caller: Caller,

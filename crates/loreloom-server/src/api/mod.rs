@@ -2,7 +2,8 @@
 //!
 //! One file for each resource. A handler reads the call, asks a service and shows the
 //! answer; what a story or a book may do is decided below. The document of the API is made
-//! from the handlers (`openapi`), and `docs/openapi.json` is compared with it by a test.
+//! from the handlers (`openapi`, with the feature `schema`) and committed as `docs/openapi.json`,
+//! which a program contains (`document`).
 
 mod batch;
 mod book_writes;
@@ -17,6 +18,7 @@ mod chat_state;
 mod chats;
 mod connection_writes;
 mod connections;
+mod document;
 mod editing;
 mod entries;
 mod entry_history;
@@ -46,6 +48,7 @@ mod memory_writes;
 mod messages;
 mod model_trial;
 mod notes;
+#[cfg(feature = "schema")]
 mod openapi;
 mod paging;
 mod personas;
@@ -54,11 +57,13 @@ mod presets;
 mod problem;
 mod replay;
 mod revision_changes;
+mod routes;
 mod routing;
 mod settings;
 mod settings_import;
 mod stories;
 mod story_search;
+mod strict;
 mod tags;
 mod template_preview;
 mod threads;
@@ -80,12 +85,13 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use http::Uri;
-use utoipa_axum::router::OpenApiRouter;
 
 pub(crate) use self::figures::prometheus;
 use self::idempotency::Calls;
+#[cfg(feature = "schema")]
 pub use self::openapi::document;
 pub(crate) use self::problem::{Code, Problem};
+use self::routes::Routes;
 use crate::{app::App, catalog::Firings, lent_model::LentModel, limits};
 
 /// Where the API is.
@@ -107,9 +113,9 @@ pub(crate) struct ApiState {
     pub(crate) lent: Arc<LentModel>,
 }
 
-/// Routes of the API with what they say about themselves.
-fn described() -> OpenApiRouter<App> {
-    OpenApiRouter::with_openapi(openapi::base())
+/// The routes of all resources.
+fn all() -> Routes {
+    Routes::default()
         .merge(health::routes())
         .merge(watch::routes())
         .merge(chats::routes())
@@ -162,14 +168,15 @@ fn described() -> OpenApiRouter<App> {
         .merge(model_trial::routes())
         .merge(figures::routes())
         .merge(undoing::routes())
-        .merge(openapi::routes())
+        .merge(document::routes())
 }
 
 /// All routes of the API.
 pub(crate) fn router(app: &App) -> Router<App> {
-    let (own, document) = described().split_for_parts();
-    let unversioned = openapi::without_if_match(&document);
-    let own = own
+    let routes = all();
+    let unversioned = routes.unversioned();
+    let own = routes
+        .into_router()
         .method_not_allowed_fallback(wrong_method)
         .layer(axum::middleware::from_fn_with_state(unversioned, tags::refuse_unused))
         .layer(axum::middleware::from_fn_with_state(app.clone(), chat_metadata::there))

@@ -9,40 +9,41 @@ use loreloom_memory::model_test::ModelTrial;
 use loreloom_ports::{Upstream, UpstreamCall, UpstreamError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Admin,
     extract::Json,
     problem::{Code, Problem},
+    routes::routes,
 };
 use crate::app::App;
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(trial))
+routes! {
+    POST "/connections/trial" => trial,
 }
 
 /// The most bytes of an answer that are read.
 const MOST_REPLY: usize = 1 << 20;
 
 /// What to try out.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct TrialBody {
     /// The connection; the default one without it.
     connection: Option<ConnectionId>,
     /// The model; the first that the connection names without it.
     model: Option<String>,
     /// The trial.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     trial: ModelTrial,
 }
 
 /// How a model did.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct TrialView {
     /// The trial.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     trial: ModelTrial,
     /// The model that was asked.
     model: String,
@@ -59,10 +60,10 @@ struct TrialView {
 /// Asks a model a question of memory about a fixed scene, and says whether its answer can be
 /// used. Nothing is stored. The trials: `long_term`, `session`, `arcs`, `ledger`, `epistemic`,
 /// `together`.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/connections/trial", tag = "settings", request_body = TrialBody,
     responses((status = 200, body = TrialView))
-)]
+))]
 async fn trial(
     State(app): State<App>,
     _admin: Admin,

@@ -9,14 +9,13 @@ use loreloom_core::{digest::Hasher, ids::EntryId};
 use loreloom_ports::{Change, Changed};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::{Admin, Caller},
     editing::{Editing, Wrote},
     extract::{Json, Path},
     problem::{Code, Problem},
+    routes::routes,
     tags::{IfMatch, Tagged},
 };
 use crate::{
@@ -24,8 +23,9 @@ use crate::{
     vaults::{NoteFile, NotePlace, NoteRefusal},
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(show, put))
+routes! {
+    GET "/lore/notes/{note}" => show,
+    PUT "/lore/notes/{note}" versioned => put,
 }
 
 /// Documents of changed notes begin with this.
@@ -34,7 +34,8 @@ pub(super) const NOTES: &str = "note/";
 const LONGEST: usize = 4 << 20;
 
 /// The file of a note.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NoteView {
     /// The note's id.
     id: EntryId,
@@ -47,10 +48,11 @@ struct NoteView {
 }
 
 /// A note's file with another text.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NewNoteText {
     /// All that the file shall say.
-    #[schema(max_length = 4_194_304)]
+    #[cfg_attr(feature = "schema", schema(max_length = 4_194_304))]
     text: String,
 }
 
@@ -93,11 +95,11 @@ async fn file(app: &App, place: &NotePlace) -> Result<NoteFile, Problem> {
 
 /// The whole text of a vault note's file, properties included. A key needs the scope `admin`:
 /// files hold more than what is woven.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/lore/notes/{note}", tag = "entries",
     params(("note" = String, Path, description = "The note's id, its slashes written as %2F")),
     responses((status = 200, body = NoteView))
-)]
+))]
 async fn show(
     State(app): State<App>,
     Admin(_): Admin,
@@ -111,7 +113,7 @@ async fn show(
 
 /// Writes a vault note's file. The vault takes it up as it takes up any change of its files. A
 /// key needs the scope `admin`.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     put, path = "/lore/notes/{note}", tag = "entries",
     params(
         ("note" = String, Path, description = "The note's id, its slashes written as %2F"),
@@ -119,7 +121,7 @@ async fn show(
     ),
     request_body = NewNoteText,
     responses((status = 200, body = Wrote<NoteView>))
-)]
+))]
 async fn put(
     State(app): State<App>,
     Admin(caller): Admin,

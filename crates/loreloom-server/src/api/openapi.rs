@@ -3,7 +3,6 @@
 //! What the standard demands of every operation is filled in here, not at a hundred handlers:
 //! an id that no other operation has, a description of each response, and the ways to send a key.
 
-use http::{Method, header::IF_MATCH};
 use utoipa::{
     OpenApi,
     openapi::{
@@ -15,10 +14,8 @@ use utoipa::{
         },
     },
 };
-use utoipa_axum::{router::OpenApiRouter, routes};
 
-use super::{ROOT, extract::Json, problem::ProblemBody, tags::Unversioned};
-use crate::app::App;
+use super::{ROOT, problem::ProblemBody};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -49,27 +46,10 @@ use crate::app::App;
 )]
 struct Base;
 
-/// The document without paths.
-pub(super) fn base() -> utoipa::openapi::OpenApi {
-    Base::openapi()
-}
-
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(show))
-}
-
-/// The document of this API.
-#[utoipa::path(
-    get, path = "/openapi.json", tag = "system",
-    responses((status = 200, description = "The document", body = Object))
-)]
-async fn show() -> Json<utoipa::openapi::OpenApi> {
-    Json(document())
-}
-
 /// The document of the API.
 pub fn document() -> utoipa::openapi::OpenApi {
-    let mut document = super::described().into_openapi();
+    let mut document = Base::openapi();
+    document.merge(super::all().into_document());
     debug_assert_eq!(ROOT, "/api/v1");
     secure(&mut document);
     name_nested(&mut document);
@@ -92,27 +72,6 @@ pub fn document() -> utoipa::openapi::OpenApi {
         }
     }
     document
-}
-
-/// The writes that do not declare `If-Match`.
-pub(super) fn without_if_match(document: &utoipa::openapi::OpenApi) -> Unversioned {
-    let mut heedless = Vec::new();
-    for (path, item) in &document.paths.paths {
-        let PathItem { put, post, delete, patch, .. } = item;
-        let methods = [Method::PUT, Method::POST, Method::DELETE, Method::PATCH];
-        for (method, operation) in methods.into_iter().zip([put, post, delete, patch]) {
-            let Some(operation) = operation else { continue };
-            if !operation.parameters.iter().flatten().any(is_if_match) {
-                heedless.push((method, path.clone()));
-            }
-        }
-    }
-    heedless.into()
-}
-
-fn is_if_match(parameter: &RefOr<Parameter>) -> bool {
-    let RefOr::T(parameter) = parameter else { return false };
-    parameter.name.eq_ignore_ascii_case(IF_MATCH.as_str())
 }
 
 /// Whether an operation answers with JSON: the others are streams and texts without a version.

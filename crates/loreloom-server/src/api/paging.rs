@@ -5,7 +5,6 @@
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use utoipa::{IntoParams, ToSchema};
 
 use super::problem::{Code, Problem};
 
@@ -14,7 +13,8 @@ pub(crate) const MOST: usize = 500;
 const USUAL: usize = 50;
 
 /// A page of a list.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct Page<T> {
     /// The items.
     pub(crate) items: Vec<T>,
@@ -25,14 +25,15 @@ pub(crate) struct Page<T> {
 }
 
 /// Which page of a list.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PageParams {
     /// Where the page before ended: its `next`.
     pub(crate) cursor: Option<String>,
     /// The most items; 50 without it.
-    #[param(minimum = 1, maximum = 500)]
+    #[cfg_attr(feature = "schema", param(minimum = 1, maximum = 500))]
     pub(crate) limit: Option<usize>,
 }
 

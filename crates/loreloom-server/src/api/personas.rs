@@ -7,8 +7,6 @@ use axum::{
 use http::StatusCode;
 use loreloom_core::ids::FileVersion;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
@@ -17,6 +15,7 @@ use super::{
     editing::Wrote,
     extract::{Json, Path, Raw},
     problem::{Code, Problem},
+    routes::routes,
     tags::{IfMatch, Tagged},
 };
 use crate::{
@@ -24,16 +23,19 @@ use crate::{
     cast::{Kept, KeptPersona, id_beside, read_personas},
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list, create))
-        .routes(routes!(import))
-        .routes(routes!(change, remove))
-        .routes(routes!(portrait, put_portrait))
+routes! {
+    GET "/personas" => list,
+    POST "/personas" => create,
+    POST "/personas/import" => import,
+    PATCH "/personas/{persona}" versioned => change,
+    DELETE "/personas/{persona}" versioned => remove,
+    GET "/personas/{persona}/portrait" => portrait,
+    PUT "/personas/{persona}/portrait" versioned => put_portrait,
 }
 
 /// A persona.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct PersonaView {
     /// Its id.
     id: String,
@@ -66,24 +68,26 @@ impl ShownDocument for KeptPersona {
 }
 
 /// All personas.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct PersonasView {
     /// The personas, by name.
     items: Vec<PersonaView>,
 }
 
 /// All personas, by name.
-#[utoipa::path(get, path = "/personas", tag = "characters", responses((status = 200, body = PersonasView)))]
+#[cfg_attr(feature = "schema", utoipa::path(get, path = "/personas", tag = "characters", responses((status = 200, body = PersonasView))))]
 async fn list(State(app): State<App>, caller: Caller) -> Result<Json<PersonasView>, Problem> {
     let items = CallerCast::of(&app, &caller).by_name::<KeptPersona>().await?;
     Ok(Json(PersonasView { items }))
 }
 
 /// A persona, or changes of one. What is not given stays.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct PersonaBody {
     /// The id of a new one; made of its name without it.
-    #[schema(pattern = "^[A-Za-z0-9_.-]{1,120}$")]
+    #[cfg_attr(feature = "schema", schema(pattern = "^[A-Za-z0-9_.-]{1,120}$"))]
     id: Option<String>,
     /// The name.
     name: Option<String>,
@@ -132,10 +136,10 @@ async fn put(
 }
 
 /// Makes a persona.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/personas", tag = "characters", request_body = PersonaBody,
     responses((status = 201, body = Wrote<PersonaView>))
-)]
+))]
 async fn create(
     State(app): State<App>,
     caller: Caller,
@@ -151,11 +155,11 @@ async fn create(
 }
 
 /// Reads the personas of a `SillyTavern` backup. Those whose names are there already are changed.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/personas/import", tag = "characters",
     request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The backup"),
     responses((status = 201, body = Wrote<PersonasView>))
-)]
+))]
 async fn import(
     State(app): State<App>,
     caller: Caller,
@@ -201,7 +205,7 @@ fn imported(there: &[Kept<KeptPersona>], read: Vec<KeptPersona>) -> Vec<(String,
 }
 
 /// Changes a persona.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     patch, path = "/personas/{persona}", tag = "characters",
     params(
         ("persona" = String, Path, description = "The persona's id"),
@@ -209,7 +213,7 @@ fn imported(there: &[Kept<KeptPersona>], read: Vec<KeptPersona>) -> Vec<(String,
     ),
     request_body = PersonaBody,
     responses((status = 200, body = Wrote<PersonaView>))
-)]
+))]
 async fn change(
     State(app): State<App>,
     caller: Caller,
@@ -227,14 +231,14 @@ async fn change(
 }
 
 /// Removes a persona.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     delete, path = "/personas/{persona}", tag = "characters",
     params(
         ("persona" = String, Path, description = "The persona's id"),
         ("if-match" = Option<String>, Header, description = "The version the caller has seen")
     ),
     responses((status = 200, body = Wrote<Removed>))
-)]
+))]
 async fn remove(
     State(app): State<App>,
     caller: Caller,
@@ -245,11 +249,11 @@ async fn remove(
 }
 
 /// The picture of a persona.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/personas/{persona}/portrait", tag = "characters",
     params(("persona" = String, Path, description = "The persona's id")),
     responses((status = 200, description = "The picture", content((Vec<u8> = "image/png"))))
-)]
+))]
 async fn portrait(
     State(app): State<App>,
     caller: Caller,
@@ -260,7 +264,7 @@ async fn portrait(
 }
 
 /// Gives a persona another picture.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     put, path = "/personas/{persona}/portrait", tag = "characters",
     params(
         ("persona" = String, Path, description = "The persona's id"),
@@ -268,7 +272,7 @@ async fn portrait(
     ),
     request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The picture"),
     responses((status = 200, body = Wrote<PersonaView>))
-)]
+))]
 async fn put_portrait(
     State(app): State<App>,
     caller: Caller,

@@ -10,13 +10,12 @@ use loreloom_core::{
     turn::{Speaker, StoryContext, Transcript, TurnInput},
 };
 use serde::Deserialize;
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::{Json, Path},
     problem::{Code, Problem},
+    routes::routes,
     stories::{checked_choice, nameless},
 };
 use crate::{
@@ -29,19 +28,20 @@ use crate::{
     turn::{self, PlayedTurn},
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(play))
+routes! {
+    POST "/chats/{chat}/play" => play,
 }
 
 /// What is asked for.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default)]
 struct PlayBody {
     /// What the user says first.
     text: Option<String>,
     /// The node that this follows; where the story is without it. For another version of a reply
     /// it is the message before the reply, and for `continue` the message to continue.
-    #[schema(value_type = Option<String>, pattern = "^[0-9a-f]{32}$")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, pattern = "^[0-9a-f]{32}$"))]
     after: Option<PrefixHash>,
     /// What is asked for. The message of `impersonate` is not stored.
     generation: GenerationType,
@@ -63,12 +63,12 @@ struct PlayInput {
 
 /// Plays the next turn: builds the prompt from the prompt template, weaves it, and streams the
 /// reply of the model. The message of the user is stored at once, the reply when it has ended.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/chats/{chat}/play", tag = "characters",
     params(("chat" = String, Path, description = "The chat's id")),
     request_body = PlayBody,
     responses((status = 200, description = "The reply, in the form of `/v1/chat/completions`", content_type = "text/event-stream", body = String))
-)]
+))]
 async fn play(
     State(app): State<App>,
     caller: Caller,

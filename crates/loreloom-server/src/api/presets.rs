@@ -6,8 +6,6 @@ use axum::{
 };
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
@@ -15,6 +13,7 @@ use super::{
     editing::Wrote,
     extract::{Json, Path},
     problem::Problem,
+    routes::routes,
     stories::checked_choice,
     tags::{IfMatch, Tagged},
 };
@@ -24,8 +23,11 @@ use crate::{
     play::ModelChoice,
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(list, create)).routes(routes!(change, remove))
+routes! {
+    GET "/presets" => list,
+    POST "/presets" => create,
+    PATCH "/presets/{preset}" versioned => change,
+    DELETE "/presets/{preset}" versioned => remove,
 }
 
 /// A stored preset.
@@ -42,7 +44,8 @@ impl CastDocument for KeptPreset {
 }
 
 /// A preset.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct PresetView {
     /// Its id.
     id: String,
@@ -67,17 +70,19 @@ impl ShownDocument for KeptPreset {
 }
 
 /// All presets.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct PresetsView {
     /// The presets, by name.
     items: Vec<PresetView>,
 }
 
 /// A preset, or changes of one. What is not given stays.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct PresetBody {
     /// Its name.
-    #[schema(min_length = 1, max_length = 80)]
+    #[cfg_attr(feature = "schema", schema(min_length = 1, max_length = 80))]
     name: Option<String>,
     /// How a model writes with it.
     choice: Option<ModelChoice>,
@@ -101,17 +106,17 @@ impl PresetBody {
 }
 
 /// All presets of how a model writes, by name.
-#[utoipa::path(get, path = "/presets", tag = "characters", responses((status = 200, body = PresetsView)))]
+#[cfg_attr(feature = "schema", utoipa::path(get, path = "/presets", tag = "characters", responses((status = 200, body = PresetsView))))]
 async fn list(State(app): State<App>, caller: Caller) -> Result<Json<PresetsView>, Problem> {
     let items = CallerCast::of(&app, &caller).by_name::<KeptPreset>().await?;
     Ok(Json(PresetsView { items }))
 }
 
 /// Saves a way of writing under a name.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/presets", tag = "characters", request_body = PresetBody,
     responses((status = 201, body = Wrote<PresetView>))
-)]
+))]
 async fn create(
     State(app): State<App>,
     caller: Caller,
@@ -126,7 +131,7 @@ async fn create(
 }
 
 /// Renames a preset, or changes how a model writes with it.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     patch, path = "/presets/{preset}", tag = "characters",
     params(
         ("preset" = String, Path, description = "The preset's id"),
@@ -134,7 +139,7 @@ async fn create(
     ),
     request_body = PresetBody,
     responses((status = 200, body = Wrote<PresetView>))
-)]
+))]
 async fn change(
     State(app): State<App>,
     caller: Caller,
@@ -149,14 +154,14 @@ async fn change(
 }
 
 /// Removes a preset. Stories that used it keep its values.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     delete, path = "/presets/{preset}", tag = "characters",
     params(
         ("preset" = String, Path, description = "The preset's id"),
         ("if-match" = Option<String>, Header, description = "The version the caller has seen")
     ),
     responses((status = 200, body = Wrote<Removed>))
-)]
+))]
 async fn remove(
     State(app): State<App>,
     caller: Caller,

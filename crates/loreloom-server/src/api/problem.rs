@@ -10,16 +10,16 @@ use loreloom_memory::service::{EditError, ExchangeError, ReadOnlyError};
 use loreloom_ports::{MemoryError, StoreError};
 use serde::Serialize;
 use serde_json::Value;
-use utoipa::ToSchema;
 
 use crate::{
     chat_import::ChatImportError, lore_service::LoreServiceError, stored_books::StoredBooksError,
 };
 
 /// The kinds of problems.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
-#[schema(as = ProblemCode)]
+#[cfg_attr(feature = "schema", schema(as = ProblemCode))]
 pub(crate) enum Code {
     /// The body is no JSON, or the call cannot be read otherwise.
     Unreadable,
@@ -140,8 +140,9 @@ struct About {
 }
 
 /// A refused call (RFC 9457).
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Problem)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(as = Problem))]
 pub(super) struct ProblemBody {
     /// Names the kind of problem: `urn:loreloom:problem:` and the code.
     #[serde(rename = "type")]
@@ -166,7 +167,8 @@ pub(super) struct ProblemBody {
 }
 
 /// An error as `OpenAI`'s clients read it.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct ModelError {
     message: String,
     #[serde(rename = "type")]

@@ -10,8 +10,6 @@ use http::StatusCode;
 use loreloom_core::ids::ChatId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
@@ -19,23 +17,24 @@ use super::{
     lore_patch::LorePatch,
     paging::{self, Page, PageParams},
     problem::Problem,
+    routes::routes,
 };
 use crate::{
     app::App,
     replays::{ChangedTurn, Comparison, Progress, Replaying},
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(begin))
-        .routes(routes!(list))
-        .routes(routes!(one))
-        .routes(routes!(turns))
-        .routes(routes!(cancel))
+routes! {
+    POST "/replay" => begin,
+    GET "/replay" => list,
+    GET "/replay/{run}" => one,
+    GET "/replay/{run}/turns" => turns,
+    DELETE "/replay/{run}" => cancel,
 }
 
 /// What to replay.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct ReplayBody {
     /// The chats; all without it.
     chats: Option<Vec<ChatId>>,
@@ -44,12 +43,13 @@ struct ReplayBody {
 }
 
 /// A run.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct RunView {
     /// Its number.
     id: u64,
     /// The change that it tries out; none if it compares the lore of then with today's.
-    #[schema(value_type = Option<LorePatch>)]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<LorePatch>))]
     patch: Option<Value>,
     /// How far it is and what it found.
     #[serde(flatten)]
@@ -64,10 +64,10 @@ impl RunView {
 
 /// Replays chats in the background, and reports which turns change. Events `run` report the
 /// progress.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/replay", tag = "replay", request_body = ReplayBody,
     responses((status = 202, body = RunView))
-)]
+))]
 async fn begin(
     State(app): State<App>,
     caller: Caller,
@@ -98,14 +98,15 @@ async fn begin(
 }
 
 /// All runs.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct RunsView {
     /// The last runs, newest first.
     items: Vec<RunView>,
 }
 
 /// The last runs, newest first.
-#[utoipa::path(get, path = "/replay", tag = "replay", responses((status = 200, body = RunsView)))]
+#[cfg_attr(feature = "schema", utoipa::path(get, path = "/replay", tag = "replay", responses((status = 200, body = RunsView))))]
 async fn list(State(app): State<App>, caller: Caller) -> Json<RunsView> {
     let runs = app.replays.runs.all(&caller.tenant);
     Json(RunsView { items: runs.iter().map(|run| RunView::of(run)).collect() })
@@ -117,10 +118,10 @@ pub(super) fn run(app: &App, caller: &Caller, id: u64) -> Result<Arc<Replaying>,
 }
 
 /// One run: how far it is and what it found.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/replay/{run}", tag = "replay", params(("run" = u64, Path, description = "The run's number")),
     responses((status = 200, body = RunView))
-)]
+))]
 async fn one(
     State(app): State<App>,
     caller: Caller,
@@ -130,11 +131,11 @@ async fn one(
 }
 
 /// The turns that change, as far as the run is.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/replay/{run}/turns", tag = "replay",
     params(("run" = u64, Path, description = "The run's number"), PageParams),
     responses((status = 200, body = Page<ChangedTurn>))
-)]
+))]
 async fn turns(
     State(app): State<App>,
     caller: Caller,
@@ -147,10 +148,10 @@ async fn turns(
 }
 
 /// Stops a run after the chat it is at. What it found stays.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     delete, path = "/replay/{run}", tag = "replay", params(("run" = u64, Path, description = "The run's number")),
     responses((status = 200, body = RunView))
-)]
+))]
 async fn cancel(
     State(app): State<App>,
     caller: Caller,

@@ -10,24 +10,24 @@ use loreloom_core::{
 };
 use serde::Serialize;
 use serde_json::Value;
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     batch::{EntryChange, FieldChange, differ},
     caller::Caller,
     extract::{Json, Path},
     problem::Problem,
+    routes::routes,
     undoing::ChangedView,
 };
 use crate::app::App;
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(changes))
+routes! {
+    GET "/revisions/{number}/changes" => changes,
 }
 
 /// What a revision did to one document.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct DocumentChange {
     /// Its name: `book/ID`, `settings`, `character/ID` and others.
     key: String,
@@ -42,7 +42,8 @@ struct DocumentChange {
 }
 
 /// What a revision changed.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct RevisionChanges {
     /// Its number.
     number: u64,
@@ -51,11 +52,11 @@ struct RevisionChanges {
 }
 
 /// What a revision changed, field by field.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/revisions/{number}/changes", tag = "system",
     params(("number" = u64, Path, description = "The revision's number")),
     responses((status = 200, body = RevisionChanges))
-)]
+))]
 async fn changes(
     State(app): State<App>,
     caller: Caller,

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use axum::extract::State;
 use loreloom_core::ids::{ConnectionId, TenantId};
 use serde::Serialize;
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::{Admin, Caller},
     editing::{Editing, Wrote},
     extract::Json,
     problem::{Code, Problem},
+    routes::routes,
     tags::{IfMatch, Tagged},
 };
 use crate::{
@@ -24,15 +23,17 @@ use crate::{
     routing::{KeptRouting, Routing},
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(show, put))
+routes! {
+    GET "/routes" => show,
+    PUT "/routes" versioned => put,
 }
 
 /// The most routes of the API's own.
 const MOST: usize = 200;
 
 /// A route as it works.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct RouteView {
     /// The models' names.
     models: String,
@@ -43,7 +44,8 @@ struct RouteView {
 }
 
 /// Routes and features as they work now.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct EffectiveRoutes {
     /// The routes in their order: the first that fits wins.
     routes: Vec<RouteView>,
@@ -54,7 +56,8 @@ struct EffectiveRoutes {
 }
 
 /// Which request goes where, and which connection does what.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct RoutesView {
     /// What was set here; where it says nothing, the configuration does.
     set: Routing,
@@ -91,7 +94,7 @@ async fn view(app: &App, caller: &Caller) -> Result<Tagged<RoutesView>, Problem>
 }
 
 /// Which request goes where, and which connection does what.
-#[utoipa::path(get, path = "/routes", tag = "settings", responses((status = 200, body = RoutesView)))]
+#[cfg_attr(feature = "schema", utoipa::path(get, path = "/routes", tag = "settings", responses((status = 200, body = RoutesView))))]
 async fn show(State(app): State<App>, caller: Caller) -> Result<Tagged<RoutesView>, Problem> {
     view(&app, &caller).await
 }
@@ -169,12 +172,12 @@ fn checked(app: &App, own: &[OwnConnection], routing: &Routing) -> Result<(), Pr
 
 /// Sets routes and features in place of those that were set before. All of them work at once,
 /// but for the embedder, which is asked for all lore first (`pending`).
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     put, path = "/routes", tag = "settings",
     params(("if-match" = Option<String>, Header, description = "The version the caller has seen")),
     request_body = Routing,
     responses((status = 200, body = Wrote<RoutesView>))
-)]
+))]
 async fn put(
     State(app): State<App>,
     Admin(caller): Admin,

@@ -14,14 +14,13 @@ use loreloom_settings::{
 };
 use serde::Serialize;
 use serde_json::{Value, json};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::{Admin, Caller},
     editing::{Done, Editing, Wrote},
     extract::{Json, Path},
     problem::{Code, Problem},
+    routes::routes,
     tags::{IfMatch, Tagged},
 };
 use crate::{
@@ -30,16 +29,18 @@ use crate::{
     scoped_settings::SettingsOwner,
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(show))
-        .routes(routes!(change))
-        .routes(routes!(show_chat, change_chat))
-        .routes(routes!(show_character, change_character))
+routes! {
+    GET "/settings" => show,
+    PATCH "/settings" versioned => change,
+    GET "/settings/chats/{chat}" => show_chat,
+    PATCH "/settings/chats/{chat}" versioned => change_chat,
+    GET "/settings/characters/{character}" => show_character,
+    PATCH "/settings/characters/{character}" versioned => change_character,
 }
 
 /// A setting with its value.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct SettingRow {
     /// Its name.
     name: &'static str,
@@ -67,33 +68,34 @@ struct SettingRow {
     /// Our default.
     default: Value,
     /// Its values in other profiles, by their names.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     profiles: BTreeMap<&'static str, Value>,
     /// What works now. An address has no password.
     value: Value,
     /// Where the value comes from: `default`, `profile`, `file`, `flag`, `stored`, or `character`
     /// or `chat` if it was set for one.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     source: ValueSource,
     /// Whether the value differs from the default.
     changed: bool,
     /// Where it can be set: `server`, `book`, `vault`, `character`, `chat`.
-    #[schema(value_type = Vec<String>)]
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     scopes: &'static [SettingScope],
     /// What other programs call it.
     elsewhere: Vec<NameElsewhere>,
     /// When a change takes effect: `at_once`, `after_restart`, or `at_start` if only the
     /// configuration file and flags can set it.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     takes_effect: TakesEffect,
 }
 
 /// What another program calls a setting.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NameElsewhere {
     /// The program.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     program: Program,
     /// Its name there.
     name: &'static str,
@@ -151,10 +153,11 @@ fn without_password(setting: &Setting, value: Value) -> Value {
 }
 
 /// How a slot of memory goes into prompts.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct SlotView {
     /// The slot, as `memory.places` names it.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     slot: MemorySlot,
     /// What prompts and reports call it.
     name: &'static str,
@@ -164,7 +167,7 @@ struct SlotView {
     budget: Option<u32>,
     /// `IN_PROMPT` with the card, `IN_CHAT` so many messages from its end, or `BEFORE` the
     /// main prompt.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     position: SlotPosition,
     /// How deep, inside the chat.
     depth: u32,
@@ -175,12 +178,13 @@ struct SlotView {
 }
 
 /// How the server was started with a slot.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct UsualSlot {
     /// What it may take, in tokens.
     budget: Option<u32>,
     /// Its place.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     position: SlotPosition,
     /// How deep, inside the chat.
     depth: u32,
@@ -235,7 +239,8 @@ impl SlotView {
 }
 
 /// All settings.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct AllSettings {
     /// The revision of the stored documents.
     revision: u64,
@@ -245,7 +250,7 @@ struct AllSettings {
     /// remembered.
     slots: Vec<SlotView>,
     /// The rules of the engine that work now, as previews take them.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     rules: Rules,
     /// The tokenizer that counts.
     tokenizer: String,
@@ -276,7 +281,7 @@ async fn view(app: &App, caller: &Caller) -> Result<Tagged<AllSettings>, Problem
 }
 
 /// All settings, with their values and where these come from.
-#[utoipa::path(get, path = "/settings", tag = "settings", responses((status = 200, body = AllSettings)))]
+#[cfg_attr(feature = "schema", utoipa::path(get, path = "/settings", tag = "settings", responses((status = 200, body = AllSettings))))]
 async fn show(State(app): State<App>, caller: Caller) -> Result<Tagged<AllSettings>, Problem> {
     view(&app, &caller).await
 }
@@ -327,12 +332,12 @@ fn patched(
 
 /// Changes settings by their names; `null` goes back to what the server was started with. A change
 /// stays over a restart and can be undone. A key needs the scope `admin`.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     patch, path = "/settings", tag = "settings",
     params(("if-match" = Option<String>, Header, description = "The version the caller has seen")),
     request_body(content = Object, description = "Values by the names of settings"),
     responses((status = 200, body = Wrote<AllSettings>))
-)]
+))]
 async fn change(
     State(app): State<App>,
     Admin(caller): Admin,
@@ -362,7 +367,8 @@ pub(super) async fn server_change(
 }
 
 /// The settings of one character or one chat.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct StorySettings {
     /// The revision of the stored documents.
     revision: u64,
@@ -439,11 +445,11 @@ pub(super) async fn story_change(
 }
 
 /// The settings that one chat can have itself. A chat's own value wins over its character's.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/settings/chats/{chat}", tag = "settings",
     params(("chat" = String, Path, description = "The chat's id")),
     responses((status = 200, body = StorySettings))
-)]
+))]
 async fn show_chat(
     State(app): State<App>,
     caller: Caller,
@@ -453,7 +459,7 @@ async fn show_chat(
 }
 
 /// Changes settings of one chat; `null` removes its own value. A key needs the scope `write`.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     patch, path = "/settings/chats/{chat}", tag = "settings",
     params(
         ("chat" = String, Path, description = "The chat's id"),
@@ -461,7 +467,7 @@ async fn show_chat(
     ),
     request_body(content = Object, description = "Values by the names of settings"),
     responses((status = 200, body = Wrote<StorySettings>))
-)]
+))]
 async fn change_chat(
     State(app): State<App>,
     caller: Caller,
@@ -473,11 +479,11 @@ async fn change_chat(
 }
 
 /// The settings that all chats with one character can have.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/settings/characters/{character}", tag = "settings",
     params(("character" = String, Path, description = "The character's name")),
     responses((status = 200, body = StorySettings))
-)]
+))]
 async fn show_character(
     State(app): State<App>,
     caller: Caller,
@@ -488,7 +494,7 @@ async fn show_character(
 
 /// Changes settings of one character; `null` removes its own value. A key needs the scope
 /// `admin`.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     patch, path = "/settings/characters/{character}", tag = "settings",
     params(
         ("character" = String, Path, description = "The character's name"),
@@ -496,7 +502,7 @@ async fn show_character(
     ),
     request_body(content = Object, description = "Values by the names of settings"),
     responses((status = 200, body = Wrote<StorySettings>))
-)]
+))]
 async fn change_character(
     State(app): State<App>,
     Admin(caller): Admin,

@@ -10,50 +10,52 @@ use loreloom_core::ids::TenantId;
 use loreloom_settings::{Program, Setting, SettingScope, TakesEffect, find, import_settings};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::{Json, Query},
     problem::Problem,
+    routes::routes,
     settings::{refused, server_change, story_change},
     tags::IfMatch,
 };
 use crate::{app::App, scoped_settings::SettingsOwner};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(import))
+routes! {
+    POST "/settings/import" => import,
 }
 
 /// Where imported settings go.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct ImportSettingsParams {
     /// Only for this chat; for the whole server without it.
-    #[param(min_length = 1)]
+    #[cfg_attr(feature = "schema", param(min_length = 1))]
     chat: Option<String>,
 }
 
 /// A setting of another program that means nothing here.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct UnmappedSetting {
     /// The program.
-    #[schema(value_type = String)]
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     program: Program,
     /// Its name there.
     name: String,
 }
 
 /// What became of settings of other programs.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct ImportedSettingsView {
     /// The programs that were found.
-    #[schema(value_type = Vec<String>)]
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<String>))]
     programs: Vec<Program>,
     /// The settings that were taken over, by our names.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     taken: BTreeMap<String, Value>,
     /// Settings that have a counterpart here, but cannot be set this way.
     elsewhere: Vec<String>,
@@ -67,11 +69,11 @@ struct ImportedSettingsView {
 
 /// Takes over the settings of SillyTavern, DeepLore and Smart Memory from SillyTavern's settings,
 /// or a part of them. For the whole server, a key needs the scope `admin`.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/settings/import", tag = "settings", params(ImportSettingsParams),
     request_body(content = Object),
     responses((status = 200, body = ImportedSettingsView))
-)]
+))]
 async fn import(
     State(app): State<App>,
     caller: Caller,

@@ -15,8 +15,6 @@ use loreloom_ports::{Change, StoreError};
 use loreloom_recognise::wire::{CHAT_NAMES, is_chat_name};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
@@ -25,6 +23,7 @@ use super::{
     editing::{Editing, Wrote},
     extract::{Json, Path},
     problem::{Code, Problem},
+    routes::routes,
     tags::{IfMatch, Tagged},
 };
 use crate::{
@@ -37,15 +36,18 @@ use crate::{
     proxy, stored_books,
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(begin)).routes(routes!(show, change))
+routes! {
+    POST "/stories" => begin,
+    GET "/chats/{chat}/setup" => show,
+    PATCH "/chats/{chat}/setup" versioned => change,
 }
 
 /// A new story.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NewStory {
     /// The id of its chat; made of its title without it.
-    #[schema(min_length = 1, max_length = 200)]
+    #[cfg_attr(feature = "schema", schema(min_length = 1, max_length = 200))]
     id: Option<String>,
     /// Its title; the names of its characters without it.
     title: Option<String>,
@@ -62,7 +64,8 @@ struct NewStory {
 }
 
 /// A story that was begun.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct BegunStory {
     /// Its chat.
     chat: ChatId,
@@ -72,10 +75,10 @@ struct BegunStory {
 
 /// Begins a story. Its greeting is the first message; the other greetings of the card are versions
 /// of it.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/stories", tag = "characters", request_body = NewStory,
     responses((status = 201, body = BegunStory))
-)]
+))]
 async fn begin(
     State(app): State<App>,
     caller: Caller,
@@ -266,7 +269,8 @@ async fn attached(
 }
 
 /// Somebody who takes part in a story.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct PlayerView {
     /// The id.
     id: String,
@@ -277,7 +281,8 @@ struct PlayerView {
 }
 
 /// Where the next turn goes.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct RoutedModel {
     /// The connection.
     connection: String,
@@ -290,7 +295,8 @@ struct RoutedModel {
 }
 
 /// The setup of a story and what follows from it.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct SetupView {
     /// What was set, or what fits the messages.
     setup: KeptStory,
@@ -365,11 +371,11 @@ pub(super) fn nameless(connection: &Connection, choice: &ModelChoice) -> Option<
 }
 
 /// Who takes part in a story, and how it is played.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats/{chat}/setup", tag = "characters",
     params(("chat" = String, Path, description = "The chat's id")),
     responses((status = 200, body = SetupView))
-)]
+))]
 async fn show(
     State(app): State<App>,
     caller: Caller,
@@ -420,7 +426,7 @@ pub(super) fn checked_choice(choice: &ModelChoice) -> Result<(), Problem> {
 
 /// Changes who takes part in a story, or how it is played. What is not given stays, and `null` gives
 /// a field its usual value.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     patch, path = "/chats/{chat}/setup", tag = "characters",
     params(
         ("chat" = String, Path, description = "The chat's id"),
@@ -428,7 +434,7 @@ pub(super) fn checked_choice(choice: &ModelChoice) -> Result<(), Problem> {
     ),
     request_body = KeptStory,
     responses((status = 200, body = Wrote<SetupView>))
-)]
+))]
 async fn change(
     State(app): State<App>,
     caller: Caller,

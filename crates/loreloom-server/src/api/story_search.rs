@@ -3,18 +3,17 @@
 use axum::extract::State;
 use loreloom_core::ids::{ChatId, PrefixHash};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::{Json, Query},
     problem::Problem,
+    routes::routes,
 };
 use crate::app::App;
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(search))
+routes! {
+    GET "/search" => search,
 }
 
 /// The most places that are found.
@@ -23,17 +22,19 @@ const MOST: usize = 50;
 const AROUND: usize = 60;
 
 /// What to look for.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct SearchParams {
     /// The words, whatever their case.
-    #[param(min_length = 2)]
+    #[cfg_attr(feature = "schema", param(min_length = 2))]
     q: String,
 }
 
 /// A message with the words.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct StoryHit {
     /// The chat.
     chat: ChatId,
@@ -48,7 +49,8 @@ struct StoryHit {
 }
 
 /// The messages with the words, those of the stories that changed last first.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct StoryHits {
     /// The messages.
     items: Vec<StoryHit>,
@@ -57,10 +59,10 @@ struct StoryHits {
 }
 
 /// Finds words in the messages of all stories, in all branches.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/search", tag = "chats", params(SearchParams),
     responses((status = 200, body = StoryHits))
-)]
+))]
 async fn search(
     State(app): State<App>,
     caller: Caller,

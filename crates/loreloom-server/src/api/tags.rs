@@ -1,9 +1,9 @@
 //! Versions of resources: `ETag`, `If-Match` and `If-None-Match`.
 //!
 //! A handler that knows the version of what it shows returns it ([`Tagged`]). All other answers to
-//! `GET` get a hash of their bytes ([`not_modified`]). Operations that declare `If-Match` in the
-//! API document check it; all others refuse it ([`refuse_unused`]), so that nobody relies on a check that
-//! does not exist.
+//! `GET` get a hash of their bytes ([`not_modified`]). Operations whose route is `versioned` check
+//! `If-Match`; all others refuse it ([`refuse_unused`]), so that nobody relies on a check that does
+//! not exist.
 
 use std::sync::Arc;
 
@@ -101,7 +101,7 @@ impl IfMatch {
 }
 
 /// The writes that compare no version: method and path.
-pub(crate) type Unversioned = Arc<[(Method, String)]>;
+pub(crate) type Unversioned = Arc<[(Method, &'static str)]>;
 
 /// Refuses a write that names a version where none is compared.
 pub(crate) async fn refuse_unused(
@@ -115,7 +115,7 @@ pub(crate) async fn refuse_unused(
         return next.run(request).await;
     };
     let path = path.as_str().strip_prefix(ROOT).unwrap_or(path.as_str());
-    if !unversioned.iter().any(|(of, at)| of == method && at == path) {
+    if !unversioned.iter().any(|(of, at)| of == method && *at == path) {
         return next.run(request).await;
     }
     let rule =

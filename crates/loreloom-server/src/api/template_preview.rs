@@ -12,13 +12,12 @@ use loreloom_core::{
 };
 use loreloom_ports::{TurnId, history::travel::Revisited};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::{Json, Path},
     problem::{Code, Problem},
+    routes::routes,
 };
 use crate::{
     app::App,
@@ -27,20 +26,22 @@ use crate::{
     prompt_map::PromptMap,
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(preview))
+routes! {
+    POST "/chats/{chat}/turns/{turn}/template" => preview,
 }
 
 /// What to try out.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct TemplateBody {
     /// The blocks of the prompt; those that work now without it.
-    #[schema(value_type = Option<Vec<String>>)]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Vec<String>>))]
     template: Option<PromptTemplate>,
 }
 
 /// A prompt as a template builds it.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct TemplatePreview {
     /// The prompt, measured. What was woven into the turn is in its place.
     prompt: PromptMap,
@@ -48,12 +49,12 @@ struct TemplatePreview {
 
 /// Builds the prompt of a past turn with another prompt template. What was woven in stays the
 /// same. Nothing is stored, and no model is asked.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/chats/{chat}/turns/{turn}/template", tag = "turns",
     params(("chat" = String, Path, description = "The chat's id"), ("turn" = u64, Path, description = "The turn's number")),
     request_body = TemplateBody,
     responses((status = 200, body = TemplatePreview))
-)]
+))]
 async fn preview(
     State(app): State<App>,
     caller: Caller,

@@ -8,10 +8,10 @@ use loreloom_core::{
 };
 use loreloom_ports::TurnRecord;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 /// Where a woven text comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum SourceKind {
     /// An entry of a lorebook.
@@ -25,7 +25,8 @@ pub(crate) enum SourceKind {
 }
 
 /// The state of a thread at a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ThreadState {
     /// It fired at this turn.
@@ -39,7 +40,8 @@ pub(crate) enum ThreadState {
 }
 
 /// One text that was woven in at a turn, or had no room.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct Thread {
     /// What kind of source it is.
     pub(crate) kind: SourceKind,

@@ -14,7 +14,6 @@ use loreloom_core::{
 };
 use loreloom_ports::{StoreError, TurnId, TurnRecord, TurnSummary};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::{
     caller::Caller,
@@ -28,7 +27,8 @@ use crate::{
 };
 
 /// The figures of a turn.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct TurnFigures {
     /// The turn.
     turn: TurnId,
@@ -61,7 +61,8 @@ pub(super) struct TurnFigures {
 }
 
 /// An entry that had no room.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct CutEntry {
     /// Its id.
     entry: String,
@@ -70,7 +71,8 @@ struct CutEntry {
 }
 
 /// Tokens that were woven in, by source.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct BySource {
     /// Of books and vaults.
     lore: Tokens,
@@ -79,7 +81,8 @@ struct BySource {
 }
 
 /// How long a turn took, in milliseconds.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct Took {
     /// What weaving added.
     #[serde(rename = "weaving_ms")]

@@ -21,8 +21,6 @@ use loreloom_memory::{
 use loreloom_ports::{TurnId, history::travel::Revisited};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
@@ -30,6 +28,7 @@ use super::{
     lore_patch::LorePatch,
     problem::{Code, Problem},
     replay,
+    routes::routes,
     threads::{Thread, of_report},
     turns::prompt_text,
 };
@@ -40,14 +39,15 @@ use crate::{
     turn::recall::{self, PastRecall},
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(preview))
+routes! {
+    POST "/chats/{chat}/turns/{turn}/preview" => preview,
 }
 
 /// Whose books a turn is decided with.
-#[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
-#[schema(as = Books)]
+#[cfg_attr(feature = "schema", schema(as = Books))]
 enum PreviewBooks {
     /// Those of its day, with the rules of today.
     #[default]
@@ -57,7 +57,8 @@ enum PreviewBooks {
 }
 
 /// What to try out.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct PreviewBody {
     /// Whose books.
     #[serde(default)]
@@ -65,30 +66,31 @@ struct PreviewBody {
     // Not `LorePatch` flattened: unknown fields would pass.
     /// Changes of entries of those books, by their ids (RFC 7396).
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     entries: Map<String, Value>,
     /// Entries to leave out.
     #[serde(default)]
     without: Vec<EntryId>,
     /// Changes of the engine's rules (RFC 7396).
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     rules: Map<String, Value>,
     /// In place of `books`: the lore of this run of `POST /replay`.
     run: Option<u64>,
     /// Decide it as a turn of this character: with its character filters, its books, and what
     /// memory lets it know. What the front end wrote for the other character stays.
-    #[schema(min_length = 1)]
+    #[cfg_attr(feature = "schema", schema(min_length = 1))]
     speaker: Option<String>,
     /// Changes of memory's slots (RFC 7396), as `set.memory` of the settings. With any, memory is
     /// injected again from what is known on that path today.
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     memory: Map<String, Value>,
 }
 
 /// A turn as it would be.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct PreviewView {
     /// What would be woven in, carried on or cut.
     threads: Vec<Thread>,
@@ -105,7 +107,8 @@ struct PreviewView {
 }
 
 /// A turn that is decided as another character's.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct AsSpeaker {
     /// The character.
     name: String,
@@ -161,12 +164,12 @@ impl Chosen {
 
 /// Decides a past turn again with other lore, rules or slots of memory, and compares it with
 /// what was sent. Nothing is stored.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/chats/{chat}/turns/{turn}/preview", tag = "turns",
     params(("chat" = String, Path, description = "The chat's id"), ("turn" = u64, Path, description = "The turn's number")),
     request_body = PreviewBody,
     responses((status = 200, body = PreviewView))
-)]
+))]
 async fn preview(
     State(app): State<App>,
     caller: Caller,

@@ -21,8 +21,6 @@ use loreloom_formats::diff::{LineChange, line_changes};
 use loreloom_memory::presence::characters;
 use loreloom_ports::{StoreError, TurnId, TurnRecord, TurnSummary};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
@@ -30,29 +28,29 @@ use super::{
     kept_prefix::KeptPrefix,
     paging::{self, Page, PageParams},
     problem::Problem,
+    routes::routes,
     tags::Tagged,
     threads::{Thread, threads},
     turn_figures::Took,
 };
 use crate::{app::App, past_turns::LookedAt, prompt_map::PromptMap};
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(one))
-        .routes(routes!(prompt))
-        .routes(routes!(verdicts))
-        .routes(routes!(proof))
-        .routes(routes!(diff))
-        .routes(routes!(raw))
+routes! {
+    GET "/chats/{chat}/turns" => list,
+    GET "/chats/{chat}/turns/{turn}" => one,
+    GET "/chats/{chat}/turns/{turn}/prompt" => prompt,
+    GET "/chats/{chat}/turns/{turn}/verdicts" => verdicts,
+    GET "/chats/{chat}/turns/{turn}/proof/{entry}" => proof,
+    GET "/chats/{chat}/turns/{turn}/diff/{other}" => diff,
+    GET "/chats/{chat}/turns/{turn}/raw" => raw,
 }
 
 /// All turns of a chat, in order.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats/{chat}/turns", tag = "turns",
     params(("chat" = String, Path, description = "The chat's id"), PageParams),
     responses((status = 200, body = Page<TurnSummary>))
-)]
+))]
 async fn list(
     State(app): State<App>,
     caller: Caller,
@@ -65,7 +63,8 @@ async fn list(
 }
 
 /// A turn.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct TurnView {
     /// The chat.
     chat: ChatId,
@@ -108,7 +107,8 @@ fn cast(path: &StoryPath, report: &Report) -> Vec<String> {
 }
 
 /// Verdicts by class.
-#[derive(Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Counts {
     /// How many fired.
     woven: usize,
@@ -142,11 +142,11 @@ impl Counts {
 }
 
 /// One turn with what it wove, what it cut and how many entries were left out.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats/{chat}/turns/{turn}", tag = "turns",
     params(("chat" = String, Path, description = "The chat's id"), ("turn" = u64, Path, description = "The turn's number")),
     responses((status = 200, body = TurnView))
-)]
+))]
 async fn one(
     State(app): State<App>,
     caller: Caller,
@@ -195,11 +195,11 @@ fn tag(looked: &LookedAt) -> String {
 }
 
 /// The exact prompt of a turn, with the place of every woven text in bytes and tokens.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats/{chat}/turns/{turn}/prompt", tag = "turns",
     params(("chat" = String, Path, description = "The chat's id"), ("turn" = u64, Path, description = "The turn's number")),
     responses((status = 200, body = PromptMap))
-)]
+))]
 async fn prompt(
     State(app): State<App>,
     caller: Caller,
@@ -238,7 +238,8 @@ async fn turn_before(
 }
 
 /// What was decided about an entry.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct VerdictRow {
     /// The entry.
     entry: EntryId,
@@ -278,7 +279,8 @@ impl VerdictRow {
 }
 
 /// Verdicts of a turn.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct VerdictsView {
     /// Verdicts by class, of all entries that fit `q`.
     counts: Counts,
@@ -288,14 +290,18 @@ struct VerdictsView {
 }
 
 /// Which verdicts.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct VerdictsParams {
     /// Classes, separated by commas: `woven`, `lingering`, `cut`, `near`, `rule`, `no_match`;
     /// all without it.
-    #[param(
-        pattern = "^(woven|lingering|cut|near|rule|no_match)(,(woven|lingering|cut|near|rule|no_match))*$"
+    #[cfg_attr(
+        feature = "schema",
+        param(
+            pattern = "^(woven|lingering|cut|near|rule|no_match)(,(woven|lingering|cut|near|rule|no_match))*$"
+        )
     )]
     v: Option<String>,
     /// Only entries whose title, id or deciding rule contains this, whatever its case.
@@ -303,7 +309,7 @@ struct VerdictsParams {
     /// Where the page before ended: its `next`.
     cursor: Option<String>,
     /// The most items; 50 without it.
-    #[param(minimum = 1, maximum = 500)]
+    #[cfg_attr(feature = "schema", param(minimum = 1, maximum = 500))]
     limit: Option<usize>,
     /// Counts alone, no rows.
     #[serde(default)]
@@ -318,11 +324,11 @@ fn classes(list: &str) -> Result<Vec<VerdictClass>, Problem> {
 }
 
 /// The verdicts of a turn over all entries, by class.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats/{chat}/turns/{turn}/verdicts", tag = "turns",
     params(("chat" = String, Path, description = "The chat's id"), ("turn" = u64, Path, description = "The turn's number"), VerdictsParams),
     responses((status = 200, body = VerdictsView))
-)]
+))]
 async fn verdicts(
     State(app): State<App>,
     caller: Caller,
@@ -364,7 +370,8 @@ fn order(verdict: &Verdict) -> (u8, u8, String, String) {
 }
 
 /// Why an entry fired or did not.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Proof {
     /// The verdict.
     #[serde(flatten)]
@@ -380,7 +387,8 @@ struct Proof {
 }
 
 /// Changes that make an entry fire.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct FixView {
     /// What to change, in order.
     changes: Vec<explain::FixChange>,
@@ -389,7 +397,8 @@ struct FixView {
 }
 
 /// The range of a text.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct ProofSpan {
     /// The message of the prompt, counted from 0.
     message: usize,
@@ -400,7 +409,7 @@ struct ProofSpan {
 }
 
 /// The proof of one entry at a turn, with the smallest change that makes it fire.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats/{chat}/turns/{turn}/proof/{entry}", tag = "turns",
     params(
         ("chat" = String, Path, description = "The chat's id"),
@@ -408,7 +417,7 @@ struct ProofSpan {
         ("entry" = String, Path, description = "The entry's id, its slash written as %2F")
     ),
     responses((status = 200, body = Proof))
-)]
+))]
 async fn proof(
     State(app): State<App>,
     caller: Caller,
@@ -450,7 +459,8 @@ async fn proof(
 }
 
 /// What two turns did differently.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct TurnsDiff {
     /// The turn that is compared.
     from: TurnId,
@@ -465,7 +475,7 @@ struct TurnsDiff {
 }
 
 /// The difference between two turns of a chat: texts and prompt.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats/{chat}/turns/{turn}/diff/{other}", tag = "turns",
     params(
         ("chat" = String, Path, description = "The chat's id"),
@@ -473,7 +483,7 @@ struct TurnsDiff {
         ("other" = u64, Path, description = "The number of the turn it is compared with")
     ),
     responses((status = 200, body = TurnsDiff))
-)]
+))]
 async fn diff(
     State(app): State<App>,
     caller: Caller,
@@ -503,23 +513,24 @@ pub(super) fn prompt_text(prompt: &[PromptMessage]) -> String {
 }
 
 /// A turn as it is stored.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct RawTurn {
     /// Its line in the list of turns.
     turn: TurnSummary,
     /// When it was stored.
     created: Timestamp,
     /// Everything it decided and was given: the form of an exported chat's turns.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     record: BTreeMap<String, serde_json::Value>,
 }
 
 /// Everything that is stored of a turn.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/chats/{chat}/turns/{turn}/raw", tag = "turns",
     params(("chat" = String, Path, description = "The chat's id"), ("turn" = u64, Path, description = "The turn's number")),
     responses((status = 200, body = RawTurn))
-)]
+))]
 async fn raw(
     State(app): State<App>,
     caller: Caller,

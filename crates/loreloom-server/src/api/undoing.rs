@@ -5,8 +5,6 @@ use loreloom_core::ids::ChatId;
 use loreloom_ports::{Changed, MemoryWriteId, Revision, StoreError, WriteId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
@@ -15,14 +13,16 @@ use super::{
     notes::{self, NOTES},
     paging::{self, Page},
     problem::{Code, Problem},
+    routes::routes,
 };
 use crate::{
     app::App, events::ServerEvent, own_connections::CONNECTIONS, routing::ROUTES,
     scoped_settings::is_chat_settings, vaults::VAULTS,
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(undo)).routes(routes!(revisions))
+routes! {
+    POST "/undo" => undo,
+    GET "/revisions" => revisions,
 }
 
 /// Names a write of a chat for `POST /undo`.
@@ -58,26 +58,31 @@ impl UndoTarget {
 }
 
 /// A write to take back.
-#[derive(Debug, Deserialize, ToSchema)]
-#[schema(as = Undo)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(as = Undo))]
 struct UndoBody {
     /// The `undo` that the write was answered with.
-    #[schema(pattern = r"^(desk\.\d+|memory\.[0-9a-f]+|chat\.\d+\..+)$")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(pattern = r"^(desk\.\d+|memory\.[0-9a-f]+|chat\.\d+\..+)$")
+    )]
     undo: String,
 }
 
 /// A write that was taken back.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct Undone {
     /// Does it again, as `POST /undo` takes it.
     undo: String,
 }
 
 /// Takes a write back. What it answers with does the write again.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/undo", tag = "system", request_body = UndoBody,
     responses((status = 200, body = Undone))
-)]
+))]
 async fn undo(
     State(app): State<App>,
     caller: Caller,
@@ -141,7 +146,8 @@ pub(super) fn no_memory() -> Problem {
 }
 
 /// A change of books, rules or settings.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct RevisionView {
     /// Its number.
     number: u64,
@@ -156,7 +162,8 @@ struct RevisionView {
 }
 
 /// A thing that was changed.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(super) struct ChangedView {
     /// Its name: `book/ID`, `rules`, `settings`, `connection/NAME`, `routes`, `note/VAULT:PATH`.
     pub(super) key: String,
@@ -188,8 +195,9 @@ impl RevisionView {
 }
 
 /// Which changes.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct RevisionsParams {
     /// Only changes of things whose names begin so: `book/reach`, `rules`, `settings`.
@@ -197,15 +205,15 @@ struct RevisionsParams {
     /// Where the page before ended: its `next`.
     cursor: Option<String>,
     /// The most items; 50 without it.
-    #[param(minimum = 1, maximum = 500)]
+    #[cfg_attr(feature = "schema", param(minimum = 1, maximum = 500))]
     limit: Option<usize>,
 }
 
 /// Changes of books, rules and settings, newest first.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/revisions", tag = "system", params(RevisionsParams),
     responses((status = 200, body = Page<RevisionView>))
-)]
+))]
 async fn revisions(
     State(app): State<App>,
     caller: Caller,

@@ -13,14 +13,13 @@ use loreloom_core::{
 };
 use loreloom_ports::Change;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::{Admin, Caller},
     editing::{Editing, Wrote},
     extract::{Json, Path},
     problem::{Code, Problem},
+    routes::routes,
 };
 use crate::{
     app::App,
@@ -29,17 +28,17 @@ use crate::{
     vaults::{RegisteredVault, VaultKeeper, VaultRefusal},
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(list))
-        .routes(routes!(register))
-        .routes(routes!(unregister))
-        .routes(routes!(refresh))
-        .routes(routes!(lint))
+routes! {
+    GET "/vaults" => list,
+    POST "/vaults" => register,
+    DELETE "/vaults/{vault}" => unregister,
+    POST "/vaults/refresh" => refresh,
+    GET "/lint" => lint,
 }
 
 /// A vault.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct VaultView {
     /// Its name; empty where there is only one.
     name: String,
@@ -62,7 +61,8 @@ struct VaultView {
 }
 
 /// All vaults.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct VaultsView {
     /// The vaults, in the order that they are woven from.
     items: Vec<VaultView>,
@@ -130,7 +130,7 @@ async fn view(app: &App, caller: &Caller) -> Result<VaultsView, Problem> {
 }
 
 /// The vaults whose notes are in use. Their notes are in the table of entries.
-#[utoipa::path(get, path = "/vaults", tag = "books", responses((status = 200, body = VaultsView)))]
+#[cfg_attr(feature = "schema", utoipa::path(get, path = "/vaults", tag = "books", responses((status = 200, body = VaultsView))))]
 async fn list(State(app): State<App>, caller: Caller) -> Result<Json<VaultsView>, Problem> {
     view(&app, &caller).await.map(Json)
 }
@@ -144,20 +144,21 @@ fn keeper(app: &App) -> Result<&dyn VaultKeeper, Problem> {
 }
 
 /// A vault to take up: a folder, or the address of Obsidian's Local REST API.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct NewVault {
     /// What it is called: letters, digits, `-`, `_` and `.`.
-    #[schema(pattern = "^[A-Za-z0-9_.-]{1,120}$")]
+    #[cfg_attr(feature = "schema", schema(pattern = "^[A-Za-z0-9_.-]{1,120}$"))]
     name: String,
     /// The folder on the server's machine.
     folder: Option<String>,
     /// In its place the address of Obsidian's Local REST API.
     url: Option<ServerUrl>,
     /// Where the key of that address comes from; the key itself is not stored.
-    #[schema(write_only)]
+    #[cfg_attr(feature = "schema", schema(write_only))]
     key: Option<KeySource>,
     /// The certificate that Obsidian made itself, as PEM text, for an address with `https`.
-    #[schema(write_only)]
+    #[cfg_attr(feature = "schema", schema(write_only))]
     certificate: Option<String>,
     /// Which of its notes are lore, as in the setting `vault.notes`: `tagged`, `all`, tags and
     /// folders. Without it the setting holds.
@@ -208,10 +209,10 @@ async fn place(
 /// Callers on the server's own machine may name any folder, and an address of that machine or its
 /// network; with a key, which needs the scope `admin`, only folders inside the `vault_roots` of
 /// the configuration.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/vaults", tag = "books", request_body = NewVault,
     responses((status = 201, body = Wrote<VaultsView>))
-)]
+))]
 async fn register(
     State(app): State<App>,
     Admin(caller): Admin,
@@ -261,11 +262,11 @@ async fn register(
 }
 
 /// Takes a registered vault out. Its files stay as they are.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     delete, path = "/vaults/{vault}", tag = "books",
     params(("vault" = String, Path, description = "The vault's name")),
     responses((status = 200, body = Wrote<VaultsView>))
-)]
+))]
 async fn unregister(
     State(app): State<App>,
     Admin(caller): Admin,
@@ -297,9 +298,9 @@ async fn changed(
 }
 
 /// Reads all vaults again, where a change was not noticed: on a network drive, for one.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/vaults/refresh", tag = "books", responses((status = 200, body = VaultsView))
-)]
+))]
 async fn refresh(State(app): State<App>, caller: Caller) -> Result<Json<VaultsView>, Problem> {
     let failed = |reason: String| Problem::new(Code::Failed, reason);
     keeper(&app)?.refresh().await.map_err(failed)?;
@@ -307,7 +308,8 @@ async fn refresh(State(app): State<App>, caller: Caller) -> Result<Json<VaultsVi
 }
 
 /// What is odd.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct LintView {
     /// The findings.
     items: Vec<LintFinding>,
@@ -336,7 +338,7 @@ fn setup(app: &App) -> Setup {
 /// Looks for mistakes in all lore: keys that never match, entries without keys or text, notes that
 /// exclude themselves. Administrators also see vaults that cannot be read, a missing selecting
 /// model, and titles it asked for in vain.
-#[utoipa::path(get, path = "/lint", tag = "entries", responses((status = 200, body = LintView)))]
+#[cfg_attr(feature = "schema", utoipa::path(get, path = "/lint", tag = "entries", responses((status = 200, body = LintView))))]
 async fn lint(State(app): State<App>, caller: Caller) -> Result<Json<LintView>, Problem> {
     app.sync.take_up().await?;
     let lore = app.lore.current();

@@ -14,32 +14,32 @@ use http::HeaderMap;
 use loreloom_core::ids::TenantId;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
-use utoipa::IntoParams;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::Query,
     problem::{Code, Problem},
+    routes::routes,
 };
 use crate::{
     app::App,
     events::{ApiEvent, Watching},
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(events))
+routes! {
+    GET "/events" => events,
 }
 
 /// Where to go on.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
+#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 struct EventsParams {
     /// The last event seen, where a browser cannot send `Last-Event-ID`.
     after: Option<u64>,
     /// Ends after this many seconds, for clients that poll. By default it never ends.
-    #[param(minimum = 1, maximum = 600)]
+    #[cfg_attr(feature = "schema", param(minimum = 1, maximum = 600))]
     seconds: Option<u64>,
 }
 
@@ -50,14 +50,14 @@ const LONGEST: u64 = 600;
 ///
 /// `Last-Event-ID` goes on after that event; one that is no longer kept, or from before a
 /// restart, is answered with an event `gap`.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get, path = "/events", tag = "system",
     params(
         EventsParams,
         ("Last-Event-ID" = Option<u64>, Header, description = "The last event the caller has seen")
     ),
     responses((status = 200, body = ApiEvent, content_type = "text/event-stream"))
-)]
+))]
 async fn events(
     State(app): State<App>,
     caller: Caller,

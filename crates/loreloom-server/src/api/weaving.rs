@@ -19,13 +19,12 @@ use loreloom_recognise::{
     wire::{CHAT_NAMES, is_chat_name},
 };
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     caller::Caller,
     extract::Json,
     problem::{Code, Problem},
+    routes::routes,
     threads::{Thread, of_report},
     undoing,
 };
@@ -41,13 +40,14 @@ use crate::{
     },
 };
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(weave))
+routes! {
+    POST "/weave" => weave,
 }
 
 /// A message of a story.
-#[derive(Debug, Deserialize, ToSchema)]
-#[schema(as = Said)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(as = Said))]
 pub(super) struct StoryMessage {
     /// Who speaks.
     pub(super) role: Role,
@@ -80,12 +80,13 @@ impl StoryMessage {
 }
 
 /// A turn to be woven.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct WeaveBody {
     /// The chat; made if it is not there and `dry_run` is false.
     chat: String,
     /// The node that the turn follows; the chat's tip by default, and all zeros for the beginning.
-    #[schema(value_type = Option<String>, pattern = "^[0-9a-f]{32}$")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>, pattern = "^[0-9a-f]{32}$"))]
     tip: Option<PrefixHash>,
     /// What is said after that.
     #[serde(default)]
@@ -111,7 +112,7 @@ struct WeaveBody {
     #[serde(default)]
     generation: GenerationType,
     /// The model's context size.
-    #[schema(minimum = 1)]
+    #[cfg_attr(feature = "schema", schema(minimum = 1))]
     context: Option<u32>,
     /// The longest reply, in tokens: so much of the context is kept free.
     max_tokens: Option<u32>,
@@ -154,8 +155,9 @@ fn yes() -> bool {
 }
 
 /// Texts of one place and role, joined.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Slot)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(as = Slot))]
 struct PlacedSlot {
     /// Where they go.
     place: Place,
@@ -170,7 +172,8 @@ struct PlacedSlot {
 }
 
 /// A woven turn.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct WovenView {
     /// The chat.
     chat: ChatId,
@@ -199,10 +202,10 @@ struct WovenView {
 
 /// Decides a turn: which texts go where, and why. With `dry_run` false the turn is stored and
 /// waits for its reply.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/weave", tag = "weave", request_body = WeaveBody,
     responses((status = 200, body = WovenView))
-)]
+))]
 async fn weave(
     State(app): State<App>,
     caller: Caller,

@@ -4,21 +4,20 @@ use std::collections::BTreeMap;
 
 use loreloom_core::wrap::{FieldValue, WrapField, WrapFields, WrapFormat, wrap};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
     extract::Json,
     problem::{Code, Problem},
+    routes::routes,
 };
-use crate::app::App;
 
-pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(wrap_all))
+routes! {
+    POST "/wrap" => wrap_all,
 }
 
 /// Entries to be wrapped.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct EntriesToWrap {
     /// The wrapper: `none`, `xml-minimal`, `xml-standard`, `xml-detailed`, `xml-maximum`,
     /// `markdown`, `lb`, `world-info` or `custom:TEMPLATE`.
@@ -28,19 +27,21 @@ struct EntriesToWrap {
 }
 
 /// An entry to be wrapped.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct EntryToWrap {
     /// What is known about it, by the names of a wrapper's fields: `name`, `world`, `key` …
     /// A list is joined by commas where the field takes one text.
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     fields: BTreeMap<String, FieldValue>,
     /// Its text.
     content: String,
 }
 
 /// Entries in their wrappers.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 struct WrappedEntries {
     /// The texts, in the order they came.
     texts: Vec<String>,
@@ -48,10 +49,10 @@ struct WrappedEntries {
 
 /// Wraps entries that a front end chose itself, so that readers of the prompt can separate them:
 /// `loreloom unwrap` reads them back. An empty text stays empty. Nothing is stored.
-#[utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post, path = "/wrap", tag = "weave", request_body = EntriesToWrap,
     responses((status = 200, body = WrappedEntries))
-)]
+))]
 async fn wrap_all(Json(body): Json<EntriesToWrap>) -> Result<Json<WrappedEntries>, Problem> {
     let wrong = |detail: String, field: &str| Problem::new(Code::WrongValue, detail).at(field);
     let format: WrapFormat =

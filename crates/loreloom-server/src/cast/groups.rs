@@ -1,12 +1,12 @@
 //! Groups: several characters that play together, and who speaks when.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::kinds::CastDocument;
 
 /// Who of a group speaks next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TurnOrder {
     /// Those who are named in the newest message, else the one who was silent longest.

@@ -8,12 +8,12 @@ use loreloom_core::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 use serde_json::Value;
-use utoipa::ToSchema;
 
 use crate::lore::Lore;
 
 /// Something odd about lore.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct LintFinding {
     /// The book or vault.
     book: String,
@@ -28,7 +28,7 @@ pub(crate) struct LintFinding {
     /// What it is.
     code: String,
     /// The same with its parameters.
-    #[schema(value_type = Object)]
+    #[cfg_attr(feature = "schema", schema(value_type = Object))]
     parameters: Value,
 }
 

@@ -20,7 +20,6 @@ use loreloom_core::{
     tokens::TokenCounter,
 };
 use serde::Serialize;
-use utoipa::ToSchema;
 
 pub(crate) use self::{
     filter::{Filter, Order},
@@ -32,7 +31,8 @@ pub(crate) use self::{
 use crate::lore::Lore;
 
 /// What lets an entry in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FiresBy {
     /// Nothing: it is switched off.
@@ -63,7 +63,8 @@ pub(crate) struct Row<'lore> {
 }
 
 /// A row of the table.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct EntryRow {
     /// Its id.
     pub(crate) id: EntryId,

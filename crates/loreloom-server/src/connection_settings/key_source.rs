@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+#[cfg(feature = "schema")]
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{ObjectBuilder, RefOr, Schema, schema::Type},
@@ -82,6 +83,7 @@ enum WrittenKeySource<'a> {
     Other(de::IgnoredAny),
 }
 
+#[cfg(feature = "schema")]
 impl PartialSchema for KeySource {
     fn schema() -> RefOr<Schema> {
         let text = ObjectBuilder::new()
@@ -95,6 +97,7 @@ impl PartialSchema for KeySource {
     }
 }
 
+#[cfg(feature = "schema")]
 impl ToSchema for KeySource {}
 
 #[cfg(test)]

@@ -14,7 +14,6 @@ use std::{borrow::Cow, str::FromStr, time::Duration};
 
 use loreloom_core::cache_placement::{PROVIDERS, Provider};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use utoipa::ToSchema;
 
 pub(crate) use self::prices::Cost;
 pub use self::{
@@ -23,7 +22,8 @@ pub use self::{
 };
 
 /// How a model's server is spoken to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ConnectionKind {
     /// With `OpenAI`'s paths.
@@ -76,7 +76,8 @@ impl SettingsError {
 }
 
 /// What is said of a connection.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct ConnectionSettings {
     /// How it is spoken to.
@@ -98,7 +99,7 @@ pub struct ConnectionSettings {
     pub tokenizer: TokenizerSetting,
     /// The context size of its models.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 1)]
+    #[cfg_attr(feature = "schema", schema(minimum = 1))]
     pub context: Option<u32>,
     /// Whether it refuses prompts whose roles do not alternate.
     #[serde(skip_serializing_if = "is_default")]
@@ -106,24 +107,24 @@ pub struct ConnectionSettings {
     /// Whose prompt cache it has.
     #[serde(deserialize_with = "provider", serialize_with = "provider_name")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub provider: Option<Provider>,
     /// The price of a million tokens of prompt, in any currency.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 0)]
+    #[cfg_attr(feature = "schema", schema(minimum = 0))]
     pub price: Option<f64>,
     /// The price of a million tokens that the provider has cached; without it, by the rules of
     /// `provider`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 0)]
+    #[cfg_attr(feature = "schema", schema(minimum = 0))]
     pub cached_price: Option<f64>,
     /// The price of a million tokens of reply.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 0)]
+    #[cfg_attr(feature = "schema", schema(minimum = 0))]
     pub output_price: Option<f64>,
     /// What the prices are in: a word such as `EUR`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 12, pattern = r"^\S+$")]
+    #[cfg_attr(feature = "schema", schema(min_length = 1, max_length = 12, pattern = r"^\S+$"))]
     pub currency: Option<String>,
     /// Seconds to accept a connection.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -148,7 +149,7 @@ pub struct ConnectionSettings {
     pub breaker_seconds: Option<f64>,
     /// Requests at a time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 1)]
+    #[cfg_attr(feature = "schema", schema(minimum = 1))]
     pub at_once: Option<usize>,
 }
 

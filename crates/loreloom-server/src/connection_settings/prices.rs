@@ -6,7 +6,6 @@
 
 use loreloom_core::cache_placement::{Bill, Provider};
 use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::{ConnectionSettings, SettingsError};
 
@@ -24,7 +23,8 @@ pub struct Prices {
 }
 
 /// What a turn is estimated to have cost.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub(crate) struct Cost {
     /// Its prompt.
     prompt: f64,

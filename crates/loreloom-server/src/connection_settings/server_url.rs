@@ -1,6 +1,7 @@
 //! Where a model's server is.
 
 use serde::{Deserialize, Deserializer, Serialize, de};
+#[cfg(feature = "schema")]
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{ObjectBuilder, RefOr, Schema, schema::Type},
@@ -49,6 +50,7 @@ impl<'de> Deserialize<'de> for ServerUrl {
     }
 }
 
+#[cfg(feature = "schema")]
 impl PartialSchema for ServerUrl {
     fn schema() -> RefOr<Schema> {
         let text = ObjectBuilder::new()
@@ -59,4 +61,5 @@ impl PartialSchema for ServerUrl {
     }
 }
 
+#[cfg(feature = "schema")]
 impl ToSchema for ServerUrl {}

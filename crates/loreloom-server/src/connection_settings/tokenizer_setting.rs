@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+#[cfg(feature = "schema")]
 use utoipa::{
     PartialSchema, ToSchema,
     openapi::{ObjectBuilder, OneOfBuilder, RefOr, Schema, schema::Type},
@@ -88,6 +89,7 @@ impl<'de> Deserialize<'de> for TokenizerSetting {
     }
 }
 
+#[cfg(feature = "schema")]
 impl PartialSchema for TokenizerSetting {
     fn schema() -> RefOr<Schema> {
         let name =
@@ -100,4 +102,5 @@ impl PartialSchema for TokenizerSetting {
     }
 }
 
+#[cfg(feature = "schema")]
 impl ToSchema for TokenizerSetting {}

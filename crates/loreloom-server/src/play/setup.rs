@@ -2,12 +2,12 @@
 
 use loreloom_core::{assemble::PromptTemplate, turn::StatedNote};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use crate::cast::{CastDocument, TurnOrder};
 
 /// The model of a story and how it writes. What is not given is the connection's own.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ModelChoice {
     /// The model, by a name of `GET /v1/models`.
@@ -15,19 +15,19 @@ pub(crate) struct ModelChoice {
     pub(crate) model: Option<String>,
     /// How freely it chooses words.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 0, maximum = 5)]
+    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 5))]
     pub(crate) temperature: Option<f64>,
     /// The share of likely words it chooses from.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 0, maximum = 1)]
+    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 1))]
     pub(crate) top_p: Option<f64>,
     /// The least chance of a word, compared with the likeliest.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 0, maximum = 1)]
+    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 1))]
     pub(crate) min_p: Option<f64>,
     /// The longest reply, in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 1)]
+    #[cfg_attr(feature = "schema", schema(minimum = 1))]
     pub(crate) max_tokens: Option<u32>,
     /// Texts at which it stops.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -54,7 +54,8 @@ impl ModelChoice {
 }
 
 /// The setup of a story.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct KeptStory {
     /// The ids of its characters; none for a narrator.
@@ -85,11 +86,11 @@ pub(crate) struct KeptStory {
     pub(crate) post_history: Option<String>,
     /// The author's note.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Object>))]
     pub(crate) note: Option<StatedNote>,
     /// The blocks of its prompt instead of the setting `weaving.template`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Vec<String>>)]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<Vec<String>>))]
     pub(crate) template: Option<PromptTemplate>,
     /// The model and how it writes.
     pub(crate) model: ModelChoice,

@@ -62,7 +62,7 @@ pub(crate) fn vector_from(bytes: &[u8]) -> Result<Vector, String> {
 }
 
 fn from_json<T: DeserializeOwned + Serialize>(text: &str) -> Result<T, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
+    serde_json::from_slice(text.as_bytes()).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

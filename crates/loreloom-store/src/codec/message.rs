@@ -95,7 +95,9 @@ impl NodeColumns {
     /// The whole message.
     pub(crate) fn message(self, content: MessageText) -> Result<Message, String> {
         let extensions = match self.extensions {
-            Some(json) => serde_json::from_str(&json).map_err(|error| error.to_string())?,
+            Some(json) => {
+                serde_json::from_slice(json.as_bytes()).map_err(|error| error.to_string())?
+            }
             None => Extras::default(),
         };
         let MessageText { role, text } = content;

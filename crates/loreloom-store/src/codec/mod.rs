@@ -5,6 +5,8 @@
 //! and as references to texts that are stored once for each chat ([`prompt`]). The rest is
 //! compressed ([`pack`]). Reading gives back the same bytes.
 //!
+//! JSON is read from bytes alone: the compiler makes a reader of every type for each source.
+//!
 //! All of this is pure. A database only looks up which messages and texts it already has
 //! ([`draft`]), so both databases store the same form.
 

@@ -63,7 +63,8 @@ impl StoredInput {
 
     fn restore(self, texts: &ReferencedTexts) -> Result<Box<TurnInput>, String> {
         let fixed = texts.piece(&self.fixed)?;
-        let fixed: TurnInput = serde_json::from_str(fixed).map_err(|error| error.to_string())?;
+        let fixed: TurnInput =
+            serde_json::from_slice(fixed.as_bytes()).map_err(|error| error.to_string())?;
         let Self { generation, at, voices, seams, .. } = self;
         Ok(Box::new(TurnInput { generation, at, voices, seams, ..fixed }))
     }
@@ -174,7 +175,7 @@ pub(crate) fn delta_text(delta: &StateDelta) -> Result<Option<String>, serde_jso
 /// The delta of a column.
 pub(crate) fn delta_from(text: Option<&str>) -> Result<StateDelta, String> {
     let Some(text) = text else { return Ok(StateDelta::default()) };
-    serde_json::from_str(text).map_err(|error| error.to_string())
+    serde_json::from_slice(text.as_bytes()).map_err(|error| error.to_string())
 }
 
 /// The choice of the deltas that make up the state of a path.

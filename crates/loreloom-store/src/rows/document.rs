@@ -72,7 +72,7 @@ pub(crate) fn revision(row: &impl StoredRow) -> Decoded<Revision> {
 /// The value of a key in a column.
 pub(crate) fn value(row: &impl StoredRow, at: usize, key: &str) -> Decoded<Option<Value>> {
     let read = |text: &str| {
-        serde_json::from_str(text)
+        serde_json::from_slice(text.as_bytes())
             .map_err(|error| format!("the value of `{key}` is no JSON: {error}"))
     };
     row.optional_str(at)?.map(read).transpose()

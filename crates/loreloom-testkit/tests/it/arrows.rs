@@ -19,9 +19,10 @@ const SERVER: &str = "loreloom-server";
 const CLI: &str = "loreloom-cli";
 const TESTKIT: &str = "loreloom-testkit";
 const EXAMPLES: &str = "loreloom-examples";
+const OPENAPI: &str = "loreloom-openapi";
 
 /// Each crate with the crates of ours it may depend on.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     (CORE, &[]),
     (FORMATS, &[CORE]),
     (RECOGNISE, &[CORE]),
@@ -34,6 +35,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
     (CLI, &[CORE, FORMATS, RECOGNISE, PORTS, MEMORY, SETTINGS, LLM, STORE, SERVER]),
     (TESTKIT, &[CORE, FORMATS, RECOGNISE, PORTS, MEMORY, SETTINGS, LLM, STORE, SERVER]),
     (EXAMPLES, &[CORE, FORMATS, RECOGNISE, PORTS, MEMORY, SETTINGS, LLM, STORE]),
+    (OPENAPI, &[SERVER]),
 ];
 
 /// Outside crates that a crate must not name, and the rule they would break.
