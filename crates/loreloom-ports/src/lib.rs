@@ -36,6 +36,7 @@ mod policy;
 mod spill;
 mod store;
 mod store_error;
+mod stored_json;
 mod upstream;
 
 pub use self::{
@@ -65,6 +66,7 @@ pub use self::{
         WriteKind, WriteRecord,
     },
     store_error::StoreError,
+    stored_json::StoredJson,
     upstream::{
         BodyStream, Finished, ReplyHiding, ReplyReading, Upstream, UpstreamCall, UpstreamError,
         UpstreamReply, WholeReply,

@@ -61,8 +61,9 @@ pub fn read_archive(bytes: &[u8]) -> Result<Option<Archive>, ChatImportError> {
     }
     let value: Result<serde_json::Value, _> = serde_json::from_slice(bytes);
     match value {
+        // Read from bytes, as turns are everywhere: the compiler makes a reader for each source.
         Ok(value) if value["format"] == "loreloom-chat" => {
-            serde_json::from_value(value).map(Some).map_err(ChatImportError::Damaged)
+            serde_json::from_slice(bytes).map(Some).map_err(ChatImportError::Damaged)
         }
         Ok(_) | Err(_) => Ok(None),
     }

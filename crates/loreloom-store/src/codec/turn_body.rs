@@ -13,7 +13,7 @@ use loreloom_core::{
     turn::TurnInput,
     units::{Timestamp, Tokens},
 };
-use loreloom_ports::StoreError;
+use loreloom_ports::{StoreError, StoredJson as _};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -63,8 +63,7 @@ impl StoredInput {
 
     fn restore(self, texts: &ReferencedTexts) -> Result<Box<TurnInput>, String> {
         let fixed = texts.piece(&self.fixed)?;
-        let fixed: TurnInput =
-            serde_json::from_slice(fixed.as_bytes()).map_err(|error| error.to_string())?;
+        let fixed = TurnInput::from_json(fixed.as_bytes()).map_err(|error| error.to_string())?;
         let Self { generation, at, voices, seams, .. } = self;
         Ok(Box::new(TurnInput { generation, at, voices, seams, ..fixed }))
     }
@@ -175,7 +174,7 @@ pub(crate) fn delta_text(delta: &StateDelta) -> Result<Option<String>, serde_jso
 /// The delta of a column.
 pub(crate) fn delta_from(text: Option<&str>) -> Result<StateDelta, String> {
     let Some(text) = text else { return Ok(StateDelta::default()) };
-    serde_json::from_slice(text.as_bytes()).map_err(|error| error.to_string())
+    StateDelta::from_json(text.as_bytes()).map_err(|error| error.to_string())
 }
 
 /// The choice of the deltas that make up the state of a path.
@@ -193,5 +192,5 @@ pub(crate) fn state_of(chosen: ChosenDeltas, chat: &ChatId) -> Result<StoryState
 
 /// The report of a column.
 pub(crate) fn report_from(bytes: &[u8]) -> Result<Report, String> {
-    serde_json::from_slice(&unpack(bytes)?).map_err(|error| error.to_string())
+    Report::from_json(&unpack(bytes)?).map_err(|error| error.to_string())
 }

@@ -40,7 +40,7 @@ impl ReadPlace {
         let mut path = String::new();
         for step in self.steps.borrow().iter() {
             match step {
-                PathStep::Item(index) => path.push_str(&format!("[{index}]")),
+                PathStep::Item(index) => path.extend(["[", &index.to_string(), "]"]),
                 PathStep::Field(name) | PathStep::Variant(name) => join(&mut path, name),
             }
         }
