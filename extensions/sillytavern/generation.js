@@ -389,12 +389,19 @@ function leaveAlone(data) {
   data.custom_include_headers = withField(own, 'X-Loreloom-Weave', 'off');
 }
 
-/** Whether the user's prompts or the card have the macro of a slot. */
+/** Whether the user's prompts, card or persona have the macro of a slot. */
 function usesMacro(context, slot) {
   const written = `{{loreloom::${slot}`;
-  const prompts = context.chatCompletionSettings?.prompts ?? [];
-  const texts = prompts.map((prompt) => prompt.content);
-  const fields = context.getCharacterCardFields?.() ?? {};
-  texts.push(...Object.values(fields), context.powerUserSettings?.context?.story_string);
+  const { chatCompletionSettings, powerUserSettings } = context;
+  // As written: SillyTavern's own reader of the card gives the texts of macros instead.
+  const { data, ...card } = context.characters?.[context.characterId] ?? {};
+  const texts = [
+    ...(chatCompletionSettings?.prompts ?? []).map((prompt) => prompt.content),
+    ...Object.values(card),
+    ...Object.values(data ?? {}),
+    data?.extensions?.depth_prompt?.prompt,
+    powerUserSettings?.persona_description,
+    powerUserSettings?.context?.story_string,
+  ];
   return texts.some((one) => typeof one === 'string' && one.includes(written));
 }

@@ -16,8 +16,12 @@ export function speaker(context) {
 }
 
 /** The texts of card and persona that entries may look into. */
-export function cardOf(context) {
-  const fields = context.getCharacterCardFields?.() ?? {};
+export const cardOf = (context) => cardFrom(fieldsOf(context));
+
+/** SillyTavern expands the macros of all fields at each call. */
+const fieldsOf = (context) => context.getCharacterCardFields?.() ?? {};
+
+function cardFrom(fields) {
   const card = {
     persona: text(fields.persona),
     description: text(fields.description),
@@ -60,14 +64,15 @@ export function sizesOf(context) {
 export function facts(context, type, room) {
   const { context: size, reply } = sizesOf(context);
   const group = context.groupId && context.groups?.find((one) => one.id === context.groupId);
+  const fields = fieldsOf(context);
   return {
     chat: chatId(context),
     generation: kindOf(type),
     user: context.name1,
     character: speaker(context),
     group: group?.name ?? null,
-    card: cardOf(context),
-    examples: text(context.getCharacterCardFields?.().mesExamples),
+    card: cardFrom(fields),
+    examples: text(fields.mesExamples),
     note: noteOf(context),
     context: size,
     reply: size && room ? Math.max(size - room, 0) || reply : reply,
