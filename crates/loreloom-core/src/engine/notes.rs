@@ -41,6 +41,8 @@ pub(super) fn prepare(
     input: &EngineInput<'_>,
     instruments: &mut Instruments<'_>,
 ) -> Option<MatchedNotes> {
+    // Looked at first: without a vault, no message is prepared for one.
+    input.library.vault()?;
     let lines = input.turn.transcript.vault_lines();
     let own = vault_turn(input, &lines)?;
     let matches = vault::find(own, instruments.dice, &mut instruments.cache.vault);
@@ -93,6 +95,9 @@ pub(super) fn untouched(
     instruments: &mut Instruments<'_>,
     verdicts: &mut Vec<Verdict>,
 ) {
+    if input.library.vault().is_none() {
+        return;
+    }
     let lines = input.turn.transcript.vault_lines();
     let Some(own) = vault_turn(input, &lines) else { return };
     let vault = own.vault;
