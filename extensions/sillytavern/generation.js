@@ -106,7 +106,7 @@ export class Generations {
     const { mode } = settings();
     const isPlain = EARLY.has(kindOf(type)) && !context.groupId && this.#room !== undefined;
     if (!type || !isPlain || this.#misses > MISSES || !WEAVING.has(mode)) return;
-    // SillyTavern deletes a reply first that is to be written anew.
+    // SillyTavern deletes the old reply before it asks for another one.
     if (type !== 'swipe' && !context.chat.at(-1)?.is_user) return;
     const told = facts(context, type, this.#room);
     const story = storyOf(context.chat, type);

@@ -6,7 +6,7 @@
 import { call } from './server.js';
 import { Known } from './story.js';
 
-/** What Loreloom is told besides the messages. */
+/** What the question says besides the messages. */
 export const saidOf = (told, { mode, dry }) => ({
   chat: told.chat,
   user: told.user,
